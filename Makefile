@@ -1,0 +1,60 @@
+# `make run` and `make test` are all a newcomer needs; both set up what they use.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+DATA   ?= riverlog-data
+LISTEN ?= 127.0.0.1:9092
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format lint types layers bench lock clean
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run ## Set up and run the broker on LISTEN, data in DATA
+	@$(BIN)/riverlog serve --data $(DATA) --listen $(LISTEN)
+
+test: check ## Set up, check, and run every test (missing outside tools skip by name)
+	@$(BIN)/pytest -n $(JOBS) $(TESTS)
+
+check: format lint types layers ## Format, lint, types, layers (tidy rules run as a unit test)
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format --check -q . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check -q .
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy
+
+layers: $(VENV)/.dev
+	@$(BIN)/lint-imports --no-cache >$(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
+
+bench: $(VENV)/.dev ## Take the figures in benchmarks/
+	@$(BIN)/python -m benchmarks
+
+lock: ## Rewrite the pinned requirements from requirements/*.in
+	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install -q uv
+	@for name in run dev; do $(VENV)-lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  requirements/$$name.in -o requirements/$$name.txt; done
+	@rm -rf $(VENV)-lock
+
+clean: ## Remove what the other targets made (never your data)
+	@rm -rf $(VENV) .tools build .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Riverlog needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
