@@ -1,0 +1,1 @@
+"""The outside world in small doses: clock, chance, tasks and logs."""

@@ -1,0 +1,1 @@
+"""Where bytes are kept: the disk, journals and object stores, behind small ports."""

@@ -1,0 +1,178 @@
+"""The disk as the log sees it: the few system calls durability is made of, and nothing more.
+
+Everything that must survive a power cut goes through this port, so that a simulated disk can
+stand in for the real one and crash at any call. `OSError` is the one error it raises.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+# No kernel gives so high a descriptor; -1 would make `os.fdatasync` raise ValueError instead.
+_CLOSED = 2**31 - 1
+
+
+class File(Protocol):
+    """An open file. Positions are absolute: there is no cursor to share between threads."""
+
+    def read(self, position: int, size: int) -> bytes:
+        """Gives up to `size` bytes; fewer only at the end of the file."""
+
+    def write(self, position: int, data: Buffer) -> None:
+        """Hands all of `data` to the operating system; durable only after `sync`.
+
+        After an error any part of it may have been written.
+        """
+
+    def sync(self) -> None:
+        """Makes the bytes and the size durable. The file's name needs `Disk.sync_directory`.
+
+        A failure is final: what was written since the last good sync may be gone although reads
+        still show it, and a second `sync` on this file proves nothing.
+        """
+
+    def truncate(self, size: int) -> None:
+        """Sets the size; durable only after `sync`."""
+
+    def size(self) -> int:
+        """The size as reads see it."""
+
+    def close(self) -> None:
+        """Closes the handle; says nothing about durability.
+
+        A second close does nothing; every other call on a closed file raises `OSError`.
+        """
+
+
+class Disk(Protocol):
+    """Names and files. A name made, moved or removed is durable only after `sync_directory`."""
+
+    def open(self, path: str) -> File:
+        """Opens an existing file for reading and writing, or raises `FileNotFoundError`."""
+
+    def create(self, path: str) -> File:
+        """Makes a new empty file, or raises `FileExistsError`."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Moves a name over whatever stood there, all or nothing."""
+
+    def link(self, source: str, target: str) -> None:
+        """Gives a file a second name, or raises `FileExistsError` and changes nothing."""
+
+    def remove(self, path: str) -> None:
+        """Takes a file's name away; open handles go on reading."""
+
+    def make_directory(self, path: str) -> None:
+        """Makes one directory; no error when it is there already."""
+
+    def remove_directory(self, path: str) -> None:
+        """Takes an empty directory away."""
+
+    def list(self, path: str) -> list[str]:
+        """The names in a directory, sorted; raises `FileNotFoundError` when there is none."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory has this name."""
+
+    def sync_directory(self, path: str) -> None:
+        """Makes every name made, moved or removed in this directory durable."""
+
+
+class OsFile:
+    """A file of the operating system."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def read(self, position: int, size: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        missing = size - len(data)
+        while missing and (data := os.pread(self._descriptor, missing, position + size - missing)):
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def write(self, position: int, data: Buffer) -> None:
+        written = os.pwrite(self._descriptor, data, position)
+        if written == len(data):
+            return
+        rest = memoryview(data)[written:]
+        while rest:
+            position += written
+            written = os.pwrite(self._descriptor, rest, position)
+            rest = rest[written:]
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def close(self) -> None:
+        # The number will be given to the next file opened: forget it, or a late call through this
+        # handle would reach that one.
+        descriptor, self._descriptor = self._descriptor, _CLOSED
+        if descriptor != _CLOSED:
+            os.close(descriptor)
+
+
+class OsDisk:
+    """The disk of this machine; paths are what the operating system understands."""
+
+    def open(self, path: str) -> OsFile:
+        return OsFile(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+
+    def create(self, path: str) -> OsFile:
+        return OsFile(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+    def rename(self, source: str, target: str) -> None:
+        os.rename(source, target)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def make_directory(self, path: str) -> None:
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+
+    def remove_directory(self, path: str) -> None:
+        os.rmdir(path)
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def sync_directory(self, path: str) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def opened(file: File) -> Iterator[File]:
+    """Closes `file` at the end of the block, whatever happened in it."""
+    try:
+        yield file
+    finally:
+        file.close()
