@@ -38,6 +38,22 @@ class DoorLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """What a broker does unless a client or a topic says otherwise.
+
+    Attributes:
+        auto_create_topics: `auto.create.topics.enable`. A topic that a client asks for by name
+            is made, if the client allows it; on, because client libraries' own tests and most
+            first steps rely on it.
+        num_partitions: `num.partitions`. How many partitions a topic has for which no number is
+            given; 4, because client libraries' own tests assume it.
+    """
+
+    auto_create_topics: bool = True
+    num_partitions: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """A host and a port."""
 

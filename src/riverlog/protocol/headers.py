@@ -13,6 +13,7 @@ from riverlog.protocol.frames import framed
 from riverlog.protocol.wire import Buffer, WireError, read_tags, read_uvarint
 
 _START = struct.Struct(">hhi")
+START_BYTES = _START.size
 _CORRELATION = struct.Struct(">i")
 _LENGTH = struct.Struct(">h")
 

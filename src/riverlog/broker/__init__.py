@@ -1,0 +1,1 @@
+"""What a broker can do, in our own words."""

@@ -1,0 +1,126 @@
+"""What a broker knows for good: its cluster, its epoch, its topics. Facts before answers."""
+
+import asyncio
+from collections.abc import Mapping
+
+from riverlog.broker.errors import UnknownTopic
+from riverlog.cluster.facts import BrokerStarted, ClusterFormed, Fact, ProducerIdsTaken
+from riverlog.cluster.metadata_log import MetadataLog
+from riverlog.cluster.topics import TopicCreated, TopicDeleted, Topics
+from riverlog.runtime.chance import Chance, new_uuid
+
+PRODUCER_ID_BLOCK = 1000
+
+
+class Metadata:
+    """The facts of the metadata log, applied.
+
+    `topics` are those whose facts are durable: what clients are told. Decisions are taken on what
+    was decided before, durable or not, so that two of them never contradict each other.
+    """
+
+    def __init__(self, log: MetadataLog, chance: Chance) -> None:
+        self._log = log
+        self._chance = chance
+        self.topics = Topics()
+        self._decided = Topics()
+        self.cluster_id = ""
+        self.epoch = 0
+        self._next_producer_id = 0
+        self._producer_ids_end = 0
+        self._last_record: asyncio.Future[None] | None = None
+        for fact in log.replay():
+            self._decide(fact)
+            self._apply(fact)
+        self._next_producer_id = self._producer_ids_end
+
+    async def start(self, epoch_seen: int) -> None:
+        """Takes an epoch that nobody had, durably; on the first start names the cluster too.
+
+        `epoch_seen` is the largest one found in partitions, in case the log has lost its own.
+        """
+        facts: list[Fact] = [BrokerStarted(max(self.epoch, epoch_seen) + 1)]
+        if not self.cluster_id:
+            facts.append(ClusterFormed(str(new_uuid(self._chance))))
+        await self._record(*facts)
+
+    async def create_topic(
+        self, name: str, partition_count: int, configs: Mapping[str, str]
+    ) -> TopicCreated:
+        """Durable when it returns; raises what `Topics.decide_create` and the log raise."""
+        topic_id = new_uuid(self._chance).bytes
+        fact = self._decided.decide_create(name, topic_id, partition_count, configs)
+        await self._record(fact)
+        return fact
+
+    def check_topic(self, name: str, partition_count: int, configs: Mapping[str, str]) -> None:
+        """Raises what `create_topic` would raise for these, and changes nothing."""
+        self._decided.decide_create(name, bytes(16), partition_count, configs)
+
+    async def adopt_topic(self, topic: TopicCreated) -> None:
+        """Takes back a topic whose files are there and whose fact was lost."""
+        if self._decided.by_name(topic.name) is None:
+            await self._record(topic)
+
+    async def delete_topic(self, topic_id: bytes) -> None:
+        """Durable when it returns; raises `UnknownTopic`."""
+        if self._decided.by_id(topic_id) is None:
+            raise UnknownTopic("there is no such topic")
+        await self._record(TopicDeleted(topic_id))
+
+    async def new_producer_id(self) -> int:
+        """An id that no producer was ever given, whatever happens next."""
+        while self._next_producer_id >= self._producer_ids_end:
+            end = self._next_producer_id + PRODUCER_ID_BLOCK
+            await self._record(ProducerIdsTaken(end))
+        self._next_producer_id += 1
+        return self._next_producer_id - 1
+
+    async def settled(self) -> None:
+        """Returns when what was decided so far is durable; raises `StorageFailed` if it is not."""
+        if self._last_record is not None:
+            await asyncio.shield(self._last_record)
+
+    def close(self) -> None:
+        """Leaves everything durable; raises `OSError`."""
+        self._log.close()
+
+    async def _record(self, *facts: Fact) -> None:
+        durable = self._last_record = self._log.append(*facts)
+        for fact in facts:
+            self._decide(fact)
+
+        def settle(done: asyncio.Future[None]) -> None:
+            if done.exception() is None:
+                for fact in facts:
+                    self._apply(fact)
+            else:
+                self._decide_again()
+
+        if durable.done():
+            settle(durable)
+        else:
+            durable.add_done_callback(settle)
+        # Whoever asked may go away; the facts do not.
+        await asyncio.shield(durable)
+
+    def _decide_again(self) -> None:
+        """What was decided since a failed write may rest on it: starts from what is durable."""
+        self._decided = Topics()
+        for topic in self.topics:
+            self._decided.apply(topic)
+
+    def _decide(self, fact: Fact) -> None:
+        if isinstance(fact, TopicCreated | TopicDeleted):
+            self._decided.apply(fact)
+
+    def _apply(self, fact: Fact) -> None:
+        match fact:
+            case ClusterFormed():
+                self.cluster_id = fact.cluster_id
+            case BrokerStarted():
+                self.epoch = fact.epoch
+            case ProducerIdsTaken():
+                self._producer_ids_end = max(self._producer_ids_end, fact.end)
+            case TopicCreated() | TopicDeleted():
+                self.topics.apply(fact)

@@ -1,0 +1,1 @@
+"""What the cluster knows of itself: topics and starts, as facts."""

@@ -1,0 +1,1 @@
+"""The Kafka door: connections, frames, and one handler per API. Translates; decides nothing."""

@@ -1,0 +1,358 @@
+"""One client's connection: frames in, replies out, in the order of the requests.
+
+Requests are answered inside `data_received` wherever they can be: no task, no queue, one write
+for all replies that are ready. Requests of an API that overlaps (Produce) start while earlier ones
+of it still wait for the disk; every other request waits for those before it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any
+
+from riverlog.broker.broker import Broker
+from riverlog.config import Address, DoorLimits
+from riverlog.kafka.apis import SLOW, Answer, Apis, Context
+from riverlog.kafka.budget import Budget
+from riverlog.kafka.handlers import api_versions
+from riverlog.kafka.later import Encoded, Later
+from riverlog.protocol.api_keys import ApiKey
+from riverlog.protocol.codec import Codec
+from riverlog.protocol.error_codes import ErrorCode
+from riverlog.protocol.frames import PREFIX_BYTES, FrameSplitter
+from riverlog.protocol.headers import (
+    START_BYTES,
+    read_client_id,
+    read_start,
+    response_header,
+)
+from riverlog.protocol.wire import Buffer, WireError
+from riverlog.runtime.clock import Clock
+from riverlog.runtime.logs import get
+
+log = get(__name__)
+
+# Ready replies are written at least this often while many requests are answered in a row, so
+# that a client which asks much and reads nothing is noticed in time.
+FLUSH_BYTES = 64 * 1024
+
+# Who calls is remembered for a few versions, unless it is long.
+CALLERS_MAX = 32
+CALLER_BYTES_MAX = 512
+
+
+class Reply:
+    """The place of one request in the order of replies."""
+
+    __slots__ = ("codec", "header", "is_done", "is_overlapping", "parts", "request_bytes", "task")
+
+    def __init__(self, request_bytes: int, header: bytes, codec: Codec) -> None:
+        self.request_bytes = request_bytes
+        self.header = header
+        self.codec = codec
+        self.is_done = False
+        self.is_overlapping = False
+        self.parts: list[Buffer] | None = None
+        self.task: asyncio.Task[Any] | None = None
+
+
+class Caller:
+    """The rest of a request header, and what it tells handlers."""
+
+    __slots__ = ("context", "header")
+
+    def __init__(self, header: bytes, context: Context) -> None:
+        self.header = header
+        self.context = context
+
+
+class Connection(asyncio.Protocol):
+    """A protocol of one listener; made by it for every client that connects."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        apis: Apis,
+        advertised: Address,
+        limits: DoorLimits,
+        budget: Budget,
+        clock: Clock,
+        open_connections: set["Connection"],
+    ) -> None:
+        self._broker = broker
+        self._apis = apis
+        self._advertised = advertised
+        self._limits = limits
+        self._budget = budget
+        self._clock = clock
+        self._open_connections = open_connections
+        self._frames = FrameSplitter(limits.frame_bytes_max)
+        self._unstarted: deque[bytes] = deque()
+        self._replies: deque[Reply] = deque()
+        self._client_host = ""
+        self._callers: dict[int, Caller] = {}
+        self._is_reading = True
+        self._is_writable = True
+        self._is_finishing = False
+        self._is_lost = False
+        self._flush_is_due = False
+        self._ready_bytes = 0
+        self.has_asked = True
+        self.idle_since_ms = 0
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        if not self._budget.has_room_for_connection:
+            log.warning("connection refused", connections_max=self._limits.connections_max)
+            self._is_lost = True
+            transport.abort()
+            return
+        self._budget.connections += 1
+        self._open_connections.add(self)
+        peer = transport.get_extra_info("peername")
+        self._client_host = str(peer[0]) if isinstance(peer, tuple) else ""
+        transport.set_write_buffer_limits(high=self._limits.unread_reply_bytes_max)
+
+    def data_received(self, data: bytes) -> None:
+        held_bytes = self._frames.held_bytes
+        try:
+            frames = self._frames.feed(data)
+        except WireError as error:
+            self._cut_off(error)
+            return
+        self._budget.bytes_held += self._frames.held_bytes - held_bytes
+        if self._frames.held_bytes and self._budget.holds_too_much:
+            log.warning("unfinished request dropped", client=self._client_host)
+            self._transport.abort()
+            return
+        if frames:
+            self.has_asked = True
+            self._budget.bytes_in_flight += sum(map(len, frames))
+            self._unstarted.extend(frames)
+            self._start_requests()
+            self._flush()
+
+    def pause_writing(self) -> None:
+        self._is_writable = False
+        self._read_or_not()
+
+    def resume_writing(self) -> None:
+        self._is_writable = True
+        self._start_and_flush()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self not in self._open_connections:
+            return
+        self._is_lost = True
+        self._open_connections.discard(self)
+        self._budget.connections -= 1
+        self._budget.bytes_held -= self._frames.held_bytes
+        unanswered = sum(map(len, self._unstarted)) + sum(r.request_bytes for r in self._replies)
+        for reply in self._replies:
+            # What a producer sent is kept whether or not it still listens; only tasks of this
+            # connection itself end with it.
+            if reply.task is not None:
+                reply.task.cancel()
+        self._unstarted.clear()
+        self._replies.clear()
+        self._budget.release(unanswered)
+
+    # What the listener calls.
+
+    def finish(self) -> None:
+        """Answers what was asked, reads nothing more, and closes."""
+        self._is_finishing = True
+        self._read_or_not()
+        self._close_when_finished()
+
+    def abort(self) -> None:
+        """Closes at once."""
+        self._transport.abort()
+
+    # One request after the other.
+
+    def _start_requests(self) -> None:
+        while self._unstarted and self._is_writable and not self._is_lost:
+            try:
+                if not self._start(self._unstarted[0]):
+                    break
+            except WireError as error:
+                self._cut_off(error)
+                return
+            except Exception as failure:  # noqa: BLE001  # the one place that may, besides tasks
+                self._broken(failure)
+                return
+            self._unstarted.popleft()
+            if self._ready_bytes > FLUSH_BYTES:
+                self._flush()
+        self._read_or_not()
+
+    def _start(self, frame: bytes) -> bool:
+        """Starts a request, or says that it must wait for those before it."""
+        key, version, correlation_id = read_start(frame)
+        api = self._apis.get(key)
+        if self._replies and not self._replies[-1].is_done:
+            if api is None or not (api.overlaps and self._replies[-1].is_overlapping):
+                return False
+            if len(self._replies) >= self._limits.requests_in_flight_max:
+                return False
+        if api is None:
+            raise WireError(f"API {key} is not served here")
+        codecs = api.codecs(version)
+        if codecs is None:
+            if key != ApiKey.API_VERSIONS:
+                raise WireError(f"{api.key.name} version {version} is not served here")
+            self._refuse_api_versions(frame, correlation_id)
+            return True
+        request_codec, response_codec, is_flexible = codecs
+        caller = self._callers.get(version)
+        if caller is None or not frame.startswith(caller.header, START_BYTES):
+            caller = self._new_caller(frame, version, is_flexible)
+        position = START_BYTES + len(caller.header)
+        header = response_header(key, correlation_id, is_flexible)
+        reply = Reply(len(frame), header, response_codec)
+        reply.is_overlapping = api.overlaps
+        self._replies.append(reply)
+        answer: Answer = SLOW
+        if api.handle_frame is not None:
+            answer = api.handle_frame(frame, position, caller.context)
+        if answer is SLOW:
+            request = request_codec.decode(frame, position)
+            answer = api.handle(request, caller.context)
+        self._await(reply, answer)
+        return True
+
+    def _new_caller(self, frame: bytes, version: int, is_flexible: bool) -> "Caller":
+        """Reads who calls; nearly every request of a connection says the same."""
+        client_id, position = read_client_id(frame, is_flexible)
+        if len(self._callers) >= CALLERS_MAX:
+            self._callers.clear()
+        context = Context(self._broker, version, client_id, self._client_host, self._advertised)
+        caller = Caller(frame[START_BYTES:position], context)
+        if position <= CALLER_BYTES_MAX:
+            # Whether a version's header is flexible depends on the API too, which is not in the
+            # key: then the bytes differ, and it is read again.
+            self._callers[version] = caller
+        return caller
+
+    def _await(self, reply: Reply, answer: Answer) -> None:
+        if isinstance(answer, Later):
+            if answer.is_done:
+                self._complete(reply, answer.answer)
+            else:
+                answer.tell(partial(self._told, reply))
+            return
+        if isinstance(answer, Coroutine):
+            # One task per waiting request of this connection, ended with it in connection_lost.
+            reply.task = self._loop.create_task(answer)
+            reply.task.add_done_callback(partial(self._answered, reply))
+            return
+        self._complete(reply, answer)
+
+    def _answered(self, reply: Reply, done: asyncio.Task[Any]) -> None:
+        reply.task = None
+        if self._is_lost:
+            if not done.cancelled():
+                done.exception()
+            return
+        failure = asyncio.CancelledError() if done.cancelled() else done.exception()
+        if failure is not None:
+            self._broken(failure)
+            return
+        self._told(reply, done.result())
+
+    def _told(self, reply: Reply, answer: Any) -> None:
+        if self._is_lost:
+            return
+        self._complete(reply, answer)
+        if not self._flush_is_due:
+            # A group commit answers many at once: one write for all of this connection's.
+            self._flush_is_due = True
+            self._loop.call_soon(self._start_and_flush)
+
+    def _complete(self, reply: Reply, answer: Any) -> None:
+        reply.is_done = True
+        if answer is None:
+            return
+        body = answer.parts if isinstance(answer, Encoded) else reply.codec.encode(answer)
+        size = len(reply.header) + sum(map(len, body))
+        reply.parts = [size.to_bytes(PREFIX_BYTES, "big"), reply.header, *body]
+        self._ready_bytes += size
+
+    def _refuse_api_versions(self, frame: bytes, correlation_id: int) -> None:
+        header = response_header(ApiKey.API_VERSIONS, correlation_id, is_flexible=False)
+        codecs = self._apis[ApiKey.API_VERSIONS].codecs(0)
+        assert codecs is not None
+        reply = Reply(len(frame), header, codecs[1])
+        self._replies.append(reply)
+        self._complete(reply, api_versions.response(self._apis, ErrorCode.UNSUPPORTED_VERSION))
+
+    # Replies.
+
+    def _start_and_flush(self) -> None:
+        self._flush_is_due = False
+        if not self._is_lost:
+            self._flush()
+            self._start_requests()
+            self._flush()
+
+    def _flush(self) -> None:
+        """Writes every reply whose turn has come, in one piece."""
+        replies = self._replies
+        if not replies or not replies[0].is_done:
+            return
+        parts: list[Buffer] = []
+        answered_bytes = 0
+        while replies and replies[0].is_done:
+            reply = replies.popleft()
+            answered_bytes += reply.request_bytes
+            if reply.parts is not None:
+                parts += reply.parts
+        if parts and not self._transport.is_closing():
+            self._transport.write(b"".join(parts))
+        if not replies:
+            self._ready_bytes = 0
+        self._budget.release(answered_bytes)
+        if self._is_finishing:
+            self._close_when_finished()
+
+    # Reading, or not.
+
+    def _read_or_not(self) -> None:
+        """Reads only from a client that reads, and only what there is room for."""
+        if self._is_lost:
+            return
+        wants_to_read = self._is_writable and not self._unstarted and not self._is_finishing
+        if wants_to_read and self._budget.is_exhausted:
+            wants_to_read = False
+            self._budget.when_there_is_room(self._read_or_not)
+        if wants_to_read and not self._is_reading:
+            self._transport.resume_reading()
+        elif self._is_reading and not wants_to_read:
+            self._transport.pause_reading()
+        self._is_reading = wants_to_read
+
+    def _close_when_finished(self) -> None:
+        if self._is_finishing and not self._replies and not self._unstarted:
+            self._transport.close()
+
+    # Ends.
+
+    def _cut_off(self, error: WireError) -> None:
+        """The client speaks something else; what it was promised so far is still sent."""
+        log.info("connection cut off", client=self._client_host, reason=str(error))
+        self._flush()
+        for frame in self._unstarted:
+            self._budget.release(len(frame))
+        self._unstarted.clear()
+        self._transport.close()
+
+    def _broken(self, failure: BaseException) -> None:
+        """A handler failed: our own mistake. The client sees a lost connection and retries."""
+        log.error("request failed", client=self._client_host, failure=failure)
+        self._transport.abort()

@@ -1,0 +1,1 @@
+"""One file per API: this folder's listing is the compatibility table."""

@@ -1,0 +1,146 @@
+"""Fetch v4-17.
+
+* Batches come whole and unopened; a batch is returned for every partition that has one as long as
+  there is room, and the first one always, however large.
+* Only durable records are returned: the high watermark is what has been synced, and without
+  transactions the last stable offset equals it.
+* v7 adds sessions (`kafka/fetch_sessions.py`); v13 and later name topics by id.
+* A topic that ends while a client waits for it is answered at once, as unknown.
+* Followers do not fetch here: a request with a replica id is answered like a consumer's.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from riverlog.kafka.apis import Answer, Context, Handler
+from riverlog.kafka.errors import ANSWERABLE, code_of
+from riverlog.kafka.fetch_sessions import FetchSessions, Wanted, refusal
+from riverlog.log.partition import Partition
+from riverlog.protocol.error_codes import ErrorCode
+from riverlog.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from riverlog.runtime.chance import new_session_id
+
+BYTES_MAX = 64 << 20
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One partition of a request, and its log or the reason why there is none."""
+
+    wanted: Wanted
+    log: Partition | None
+    error: ErrorCode
+
+
+_Reply = Callable[[Sequence[PartitionData]], FetchResponse]
+
+
+def handler(sessions: FetchSessions) -> Handler:
+    """Answers with sessions of its own."""
+
+    def handle(request: FetchRequest, context: Context) -> Answer:
+        broker = context.broker
+        uses_ids = context.version >= 13
+        now_ms = broker.clock.monotonic_ms()
+        fetch = sessions.begin(request, uses_ids=uses_ids, now_ms=now_ms)
+        if isinstance(fetch, ErrorCode):
+            return refusal(fetch)
+
+        def reply(answers: Sequence[PartitionData]) -> FetchResponse:
+            return sessions.reply(
+                fetch,
+                answers,
+                now_ms=broker.clock.monotonic_ms(),
+                new_id=lambda: new_session_id(broker.chance),
+            )
+
+        asked = [_look_up(wanted, context) for wanted in fetch.wanted]
+        answers, is_enough = _read(request, asked)
+        if is_enough or request.max_wait_ms <= 0:
+            return reply(answers)
+        return _wait(request, asked, reply)
+
+    return handle
+
+
+def _look_up(wanted: Wanted, context: Context) -> _Asked:
+    broker, key = context.broker, wanted.topic
+    try:
+        topic = broker.topic_by_id(key) if isinstance(key, bytes) else broker.topic(key)
+        log = broker.led_partition(topic, wanted.index, wanted.leader_epoch)
+    except ANSWERABLE as error:
+        return _Asked(wanted, None, code_of(error))
+    return _Asked(wanted, log, ErrorCode.NONE)
+
+
+def _read(request: FetchRequest, asked: list[_Asked]) -> tuple[list[PartitionData], bool]:
+    """What there is now, and whether it is enough to answer."""
+    left = min(request.max_bytes, BYTES_MAX)
+    found_bytes = 0
+    has_error = False
+    answers = []
+    for one in asked:
+        bytes_max = min(one.wanted.bytes_max, left)
+        # The first batch may exceed every limit, or a consumer would never get past it.
+        answer = _read_partition(one, bytes_max if found_bytes else max(bytes_max, 1))
+        if answer.records is not None:
+            found_bytes += len(answer.records)
+            left -= len(answer.records)
+        has_error |= answer.error_code != ErrorCode.NONE
+        answers.append(answer)
+    return answers, has_error or found_bytes >= request.min_bytes or not asked
+
+
+def _read_partition(asked: _Asked, bytes_max: int) -> PartitionData:
+    log, wanted = asked.log, asked.wanted
+    if log is None:
+        return _failed(wanted.index, asked.error)
+    if log.is_closed:
+        is_by_id = isinstance(wanted.topic, bytes)
+        code = ErrorCode.UNKNOWN_TOPIC_ID if is_by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return _failed(wanted.index, code)
+    try:
+        records = log.read(wanted.offset, bytes_max) if bytes_max > 0 else b""
+    except ANSWERABLE as error:
+        return _failed(wanted.index, code_of(error))
+    return PartitionData(
+        partition_index=wanted.index,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.high_watermark,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=records,
+    )
+
+
+def _failed(index: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=b"",
+    )
+
+
+async def _wait(request: FetchRequest, asked: list[_Asked], reply: _Reply) -> FetchResponse:
+    """Answers when enough has arrived or the time is up, whichever comes first."""
+    loop = asyncio.get_running_loop()
+    logs = {one.log for one in asked if one.log is not None}
+    more = asyncio.Event()
+    timer = loop.call_later(request.max_wait_ms / 1000, more.set)
+    for log in logs:
+        log.waiting.watch(more.set)
+    try:
+        while True:
+            await more.wait()
+            more.clear()
+            is_late = loop.time() >= timer.when()
+            answers, is_enough = _read(request, asked)
+            if is_enough or is_late:
+                return reply(answers)
+    finally:
+        timer.cancel()
+        for log in logs:
+            log.waiting.unwatch(more.set)

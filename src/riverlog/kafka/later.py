@@ -1,0 +1,41 @@
+"""Answers that are not ready yet, and answers that are bytes already."""
+
+from collections.abc import Callable
+from typing import Any
+
+from riverlog.protocol.wire import Buffer
+
+
+class Encoded:
+    """A message in the form it is sent in, header and length prefix apart."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Buffer]) -> None:
+        self.parts = parts
+
+
+class Later:
+    """A reply that comes later: what a future is, without a turn of the loop for each.
+
+    One group commit finishes many of these, and whoever waits is told within `finish`.
+    """
+
+    __slots__ = ("_told", "answer", "is_done")
+
+    def __init__(self) -> None:
+        self._told: Callable[[Any], None] | None = None
+        self.answer: Any = None
+        self.is_done = False
+
+    def tell(self, told: Callable[[Any], None]) -> None:
+        """Calls `told` with the answer when there is one; for whoever asks before `finish`."""
+        assert not self.is_done, "look at the answer instead"
+        self._told = told
+
+    def finish(self, answer: Any) -> None:
+        """Gives the answer: a message, or `Encoded`."""
+        self.answer = answer
+        self.is_done = True
+        if self._told is not None:
+            self._told(answer)

@@ -1,0 +1,67 @@
+"""Group commit: one round of syncs makes everything durable that was written before it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from riverlog.stores.syncer import Job, Outcome, Syncer
+
+
+class Committed(Protocol):
+    """What has bytes to be made durable: a partition."""
+
+    def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
+        """The syncs to run for all that was written so far, and whom to tell how they ended."""
+
+
+class GroupCommit:
+    """Runs rounds for as long as anything is dirty; belongs to one event loop.
+
+    What becomes dirty while a round runs waits for the next one. Everything that was read from
+    all sockets in one turn of the loop shares a round.
+    """
+
+    def __init__(self, syncer: Syncer) -> None:
+        self._syncer = syncer
+        self._dirty: dict[int, Committed] = {}
+        self._is_running = False
+        self._is_due = False
+        self._idle: asyncio.Future[None] | None = None
+
+    def request(self, partition: Committed) -> None:
+        """Has the partition synced in the next round."""
+        self._dirty[id(partition)] = partition
+        if not (self._is_running or self._is_due):
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._begin_round)
+
+    def forget(self, partition: Committed) -> None:
+        """Leaves out a partition that is gone."""
+        self._dirty.pop(id(partition), None)
+
+    async def idle(self) -> None:
+        """Returns when nothing is dirty and no round runs."""
+        while self._dirty or self._is_running:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+
+    def _begin_round(self) -> None:
+        self._is_due = False
+        if self._is_running or not self._dirty:
+            return
+        self._is_running = True
+        begun = [partition.begin_sync() for partition in self._dirty.values()]
+        self._dirty = {}
+        tell = [ended for _, ended in begun]
+
+        def finished(outcomes: list[Outcome]) -> None:
+            self._is_running = False
+            for ended, outcome in zip(tell, outcomes, strict=True):
+                ended(outcome)
+            if self._dirty and not self._is_due:
+                self._is_due = True
+                asyncio.get_running_loop().call_soon(self._begin_round)
+            elif self._idle is not None and not self._dirty and not self._idle.done():
+                self._idle.set_result(None)
+
+        self._syncer.run([job for job, _ in begun], finished)

@@ -1,0 +1,74 @@
+"""Damage: what was found, where its bytes were put aside, and what is reported of it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from riverlog.log.segment import Segment
+from riverlog.stores.disk import Disk, opened
+from riverlog.stores.small_file import DamagedFile, read_small_file, set_aside, write_small_file
+
+DAMAGE_SUFFIX = ".damage"
+_COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes that are not what was written there. `kept_in` is where they can be looked at."""
+
+    path: str
+    position: int
+    size_bytes: int
+    reason: str
+    kept_in: str
+
+
+Report = Callable[[Damage], None]
+
+
+def keep_aside(disk: Disk, segment: Segment, start: int, end: int, kind: str) -> str:
+    """Copies a stretch of a segment file into a new file beside it, durably; gives its path."""
+    number = 0
+    while disk.exists(aside := segment.beside(f".{start}-{number}.{kind}")):
+        number += 1
+    draft = aside + ".draft"
+    if disk.exists(draft):
+        disk.remove(draft)
+    with opened(disk.open(segment.path)) as source, opened(disk.create(draft)) as target:
+        for position in range(start, end, _COPY_BYTES):
+            data = source.read(position, min(_COPY_BYTES, end - position))
+            target.write(position - start, data)
+        target.sync()
+    disk.rename(draft, aside)
+    disk.sync_directory(segment.directory)
+    return aside
+
+
+def note_holes(disk: Disk, segment: Segment, holes: list[tuple[int, int]], report: Report) -> None:
+    """Remembers stretches found damaged, keeps their bytes aside and reports the new ones."""
+    new = [hole for hole in holes if hole not in segment.holes]
+    if not new:
+        return
+    for start, end in new:
+        kept_in = keep_aside(disk, segment, start, end, "damaged")
+        report(Damage(segment.path, start, end - start, "batches do not match", kept_in))
+    segment.holes = sorted({*segment.holes, *new})
+    write_small_file(disk, segment.beside(DAMAGE_SUFFIX), json.dumps(segment.holes).encode())
+
+
+def read_holes(disk: Disk, segment: Segment, report: Report) -> list[tuple[int, int]]:
+    """The stretches found damaged in earlier lives of the broker."""
+    content = read_checked(disk, segment.beside(DAMAGE_SUFFIX), report)
+    return [] if content is None else [(start, end) for start, end in json.loads(content)]
+
+
+def read_checked(disk: Disk, path: str, report: Report) -> bytes | None:
+    """A small file's content; None when there is none, or it was damaged and put aside."""
+    try:
+        return read_small_file(disk, path)
+    except FileNotFoundError:
+        return None
+    except DamagedFile as damage:
+        kept_in = set_aside(disk, path)
+        report(Damage(path, 0, 0, str(damage), kept_in))
+        return None

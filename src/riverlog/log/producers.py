@@ -1,0 +1,125 @@
+"""Idempotence: which batches of which producers are in the log already. Pure.
+
+The state is part of the log: it is made from the batches' headers alone, live and in recovery.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from riverlog.records.batch import BatchHeader
+
+# As many as a client may have unanswered; a repeated batch older than these cannot be a retry.
+REMEMBERED_BATCHES = 5
+_SEQUENCE_MAX = 2**31 - 1
+
+
+class OutOfOrderSequence(Exception):
+    """Batches of this producer are missing before this one."""
+
+
+class FencedProducer(Exception):
+    """A newer instance of this producer has written; this one may not any more."""
+
+
+class Written(NamedTuple):
+    """A batch in the log."""
+
+    base_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    timestamp_ms: int
+
+
+@dataclass(slots=True)
+class Producer:
+    """What is remembered of one producer in one partition."""
+
+    epoch: int
+    batches: deque[Written]
+
+
+class Producers:
+    """The idempotent producers of one partition."""
+
+    __slots__ = ("_by_id",)
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Producer] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[tuple[int, Producer]]:
+        return iter(self._by_id.items())
+
+    def find_duplicate(self, header: BatchHeader) -> Written | None:
+        """The batch in the log that this one repeats, or None when it is to be appended.
+
+        Raises `FencedProducer` or `OutOfOrderSequence` when it is neither. A producer that is
+        not known may begin with any sequence: its earlier batches may have been removed.
+        """
+        producer = self._by_id.get(header.producer_id)
+        if producer is None:
+            return None
+        if header.producer_epoch < producer.epoch:
+            raise FencedProducer(
+                f"producer {header.producer_id} wrote at epoch {producer.epoch} already, "
+                f"{header.producer_epoch} is older"
+            )
+        if header.producer_epoch > producer.epoch:
+            if header.base_sequence != 0:
+                raise OutOfOrderSequence(
+                    f"a new epoch of producer {header.producer_id} begins at sequence 0, "
+                    f"not {header.base_sequence}"
+                )
+            return None
+        for written in producer.batches:
+            if (written.base_sequence, written.last_sequence) == (
+                header.base_sequence,
+                header.last_sequence,
+            ):
+                return written
+        expected = following(producer.batches[-1].last_sequence)
+        if header.base_sequence != expected:
+            raise OutOfOrderSequence(
+                f"producer {header.producer_id} should go on at sequence {expected}, "
+                f"not {header.base_sequence}"
+            )
+        return None
+
+    def apply(self, header: BatchHeader) -> None:
+        """Remembers an appended batch; its header has the offsets it was given."""
+        written = Written(
+            header.base_sequence,
+            header.last_sequence,
+            header.base_offset,
+            header.last_offset,
+            header.max_timestamp_ms,
+        )
+        producer = self._by_id.get(header.producer_id)
+        if producer is None or producer.epoch != header.producer_epoch:
+            batches = deque([written], maxlen=REMEMBERED_BATCHES)
+            self._by_id[header.producer_id] = Producer(header.producer_epoch, batches)
+        else:
+            producer.batches.append(written)
+
+    def restore(self, producer_id: int, epoch: int, batches: list[Written]) -> None:
+        """Puts back what a checkpoint kept."""
+        self._by_id[producer_id] = Producer(epoch, deque(batches, maxlen=REMEMBERED_BATCHES))
+
+    def expire(self, oldest_ms: int) -> None:
+        """Forgets producers whose last batch is older than `oldest_ms`."""
+        for producer_id in [
+            producer_id
+            for producer_id, producer in self._by_id.items()
+            if producer.batches[-1].timestamp_ms < oldest_ms
+        ]:
+            del self._by_id[producer_id]
+
+
+def following(sequence: int) -> int:
+    """The sequence after this one; 0 comes after 2**31 - 1."""
+    return 0 if sequence == _SEQUENCE_MAX else sequence + 1

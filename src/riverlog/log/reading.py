@@ -1,0 +1,233 @@
+"""Reading a log: whole batches by offset, and offsets by time. Batches stay unopened.
+
+Positions come from the sparse index; what it does not know is walked, header by header. A
+segment that was not read since the start is first checked against its seal.
+"""
+
+import errno
+from bisect import bisect_right
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from riverlog.log.checkpoint import SEAL_SUFFIX
+from riverlog.log.damage import Report, note_holes
+from riverlog.log.epochs import NO_EPOCH
+from riverlog.log.recovery import seal_of
+from riverlog.log.scan import WINDOW_BYTES, scan
+from riverlog.log.segment import Segment, hash_of
+from riverlog.log.sparse_index import INTERVAL_BYTES, SparseIndex
+from riverlog.records.batch import HEADER_SIZE, BatchHeader, read_header
+from riverlog.records.errors import BatchError
+from riverlog.records.record import iterate
+from riverlog.stores.disk import Disk, File
+from riverlog.stores.handles import Handles
+from riverlog.stores.small_file import write_small_file
+
+EPOCH_MAX = 2**31 - 1
+OPENED_BATCH_BYTES_MAX = 64 << 20
+
+# Base offset, length and last offset delta of a batch: all that walking by offset needs.
+_PLACE = Struct(">qi11xi")
+_LENGTH_END = 12
+
+
+class Timed(NamedTuple):
+    """A record's place in time."""
+
+    timestamp_ms: int
+    offset: int
+    leader_epoch: int
+
+
+class Reader:
+    """Reads the segments of one partition. `segments` is the partition's own list."""
+
+    def __init__(
+        self, segments: list[Segment], disk: Disk, handles: Handles, report: Report
+    ) -> None:
+        self._segments = segments
+        self._disk = disk
+        self._handles = handles
+        self._report = report
+
+    def read(self, offset: int, bytes_max: int, end_offset: int, end_position: int) -> memoryview:
+        """Whole batches from the one that holds `offset` on; empty if none is before the end.
+
+        At least one batch, however large; beyond it no more than `bytes_max`. `end_offset` and
+        `end_position` bound what is visible in the last segment.
+        """
+        number = max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
+        for segment in self._segments[number:]:
+            if segment.base_offset >= end_offset:
+                break
+            if offset < segment.next_offset:
+                is_last = segment is self._segments[-1]
+                end = min(end_position, segment.size_bytes) if is_last else segment.size_bytes
+                found = self._read_segment(segment, offset, bytes_max, end)
+                if found:
+                    return found
+        return memoryview(b"")
+
+    def first_at_or_after(self, timestamp_ms: int, end_offset: int) -> Timed | None:
+        """The earliest visible record whose timestamp is at least `timestamp_ms`."""
+        for segment in self._segments:
+            if segment.max_timestamp_ms < timestamp_ms:
+                continue
+            self._make_ready(segment)
+            start = segment.index.position_before_time(timestamp_ms)
+            for position, header in self._walk(segment, start):
+                if header.base_offset >= end_offset:
+                    return None
+                if header.max_timestamp_ms >= timestamp_ms:
+                    found = self._open_batch(segment, position, header, timestamp_ms, end_offset)
+                    if found is not None:
+                        return found
+        return None
+
+    def latest_in_time(self, end_offset: int) -> Timed | None:
+        """The first record among those with the largest timestamp of all that are visible."""
+        best: tuple[Segment, int, BatchHeader] | None = None
+        for segment in sorted(self._segments, key=lambda s: (-s.max_timestamp_ms, s.base_offset)):
+            if best is not None and segment.max_timestamp_ms <= best[2].max_timestamp_ms:
+                break
+            self._make_ready(segment)
+            for position, header in self._walk(segment, 0):
+                if header.base_offset >= end_offset:
+                    break
+                if best is None or header.max_timestamp_ms > best[2].max_timestamp_ms:
+                    best = segment, position, header
+        if best is None:
+            return None
+        segment, position, header = best
+        return self._open_batch(segment, position, header, header.max_timestamp_ms, end_offset)
+
+    def _read_segment(
+        self, segment: Segment, offset: int, bytes_max: int, end: int
+    ) -> memoryview | None:
+        self._make_ready(segment)
+        file = self._handles.use(segment.path)
+        position = segment.index.position_before(offset)
+        while (position := segment.past_hole(position)) < end:
+            stop = segment.end_of_stretch(position, end)
+            data = memoryview(file.read(position, min(bytes_max + INTERVAL_BYTES, stop - position)))
+            at = 0
+            while at + _PLACE.size <= len(data):
+                base_offset, length, last_delta = _PLACE.unpack_from(data, at)
+                size = length + _LENGTH_END
+                if base_offset + last_delta >= offset:
+                    return self._whole_batches(
+                        segment, file, position + at, size, bytes_max, stop, data[at:]
+                    )
+                at += size
+            if not at:
+                raise _shortened(segment)
+            position += at
+        return None
+
+    def _whole_batches(
+        self,
+        segment: Segment,
+        file: File,
+        position: int,
+        first_bytes: int,
+        bytes_max: int,
+        end: int,
+        data: memoryview,
+    ) -> memoryview:
+        """Cuts `data`, which begins at `position`, behind a batch; at least the first is in it."""
+        if first_bytes > len(data):
+            return memoryview(file.read(position, first_bytes))
+        if position + bytes_max >= end and end - position <= len(data):
+            return data[: end - position]
+        limit = position + min(bytes_max, len(data))
+        cut = segment.index.boundary_before(limit) - position
+        if cut <= first_bytes:
+            cut = first_bytes
+        # Between the last boundary the index knows and the limit, a few more may fit.
+        while cut + _PLACE.size <= limit - position:
+            size = _PLACE.unpack_from(data, cut)[1] + _LENGTH_END
+            if cut + size > limit - position:
+                break
+            cut += size
+        return data[:cut]
+
+    def _walk(self, segment: Segment, position: int) -> Iterator[tuple[int, BatchHeader]]:
+        """The headers from a known beginning on, over holes."""
+        while (position := segment.past_hole(position)) < segment.size_bytes:
+            file = self._handles.use(segment.path)
+            data = file.read(position, min(WINDOW_BYTES, segment.size_bytes - position))
+            at = 0
+            while at + HEADER_SIZE <= len(data):
+                header = read_header(data, at)
+                yield position + at, header
+                at += header.size_bytes
+                if segment.past_hole(position + at) != position + at:
+                    break
+            if not at:
+                raise _shortened(segment)
+            position += at
+
+    def _open_batch(
+        self,
+        segment: Segment,
+        position: int,
+        header: BatchHeader,
+        timestamp_ms: int,
+        end_offset: int,
+    ) -> Timed | None:
+        """The first record of a batch at or after a time; a body that lies counts as one record."""
+        if header.uses_append_time:
+            return Timed(header.max_timestamp_ms, header.base_offset, header.leader_epoch)
+        data = self._handles.use(segment.path).read(position, header.size_bytes)
+        try:
+            for record in iterate(data, decompressed_bytes_max=OPENED_BATCH_BYTES_MAX):
+                if record.timestamp_ms >= timestamp_ms and record.offset < end_offset:
+                    return Timed(record.timestamp_ms, record.offset, header.leader_epoch)
+        except BatchError:
+            return Timed(header.max_timestamp_ms, header.base_offset, header.leader_epoch)
+        return None
+
+    def _make_ready(self, segment: Segment) -> None:
+        """Checks what was not read since the start, and makes its part of the index."""
+        if segment.unverified is None:
+            return
+        size, expected = segment.unverified
+        segment.unverified = None
+        if self._hash_of_sound(segment, size) != expected:
+            self._find_damage(segment, size)
+        index = SparseIndex()
+        for position, header in self._walk(segment, 0):
+            index.add(header.base_offset, position, header.max_timestamp_ms)
+        segment.index = index
+
+    def _hash_of_sound(self, segment: Segment, size: int) -> int:
+        file = self._handles.use(segment.path)
+        found = 0
+        position = 0
+        while (position := segment.past_hole(position)) < size:
+            end = segment.end_of_stretch(position, size)
+            data = file.read(position, min(WINDOW_BYTES, end - position))
+            if not data:
+                break
+            found = hash_of(data, found)
+            position += len(data)
+        return found
+
+    def _find_damage(self, segment: Segment, size: int) -> None:
+        """Some byte was changed: finds which batches are hit, and keeps the rest in service."""
+        file = self._handles.use(segment.path)
+        scanned = scan(
+            file, 0, size, segment.base_offset, NO_EPOCH, EPOCH_MAX, lambda *_batch: None
+        )
+        holes = [*scanned.holes, *([(scanned.position, size)] if scanned.position < size else [])]
+        note_holes(self._disk, segment, holes, self._report)
+        segment.hash_so_far = self._hash_of_sound(segment, segment.size_bytes)
+        if segment.is_sealed:
+            content = seal_of(segment, segment.next_offset).to_bytes()
+            write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)
+
+
+def _shortened(segment: Segment) -> OSError:
+    """Bytes that were there at the start are not there any more."""
+    return OSError(errno.EIO, "the file was cut while it was in use", segment.path)

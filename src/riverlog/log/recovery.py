@@ -1,0 +1,202 @@
+"""Opening a partition's log: what is in its files, from the last checkpoint on.
+
+A clean stop leaves a checkpoint at the very end. Otherwise everything behind the checkpoint is
+read, checked, written again and synced before it counts: the page cache may show bytes that the
+disk never got.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riverlog.log.checkpoint import CHECKPOINT_NAME, SEAL_SUFFIX, Checkpoint, Seal
+from riverlog.log.damage import Damage, Report, keep_aside, note_holes, read_checked, read_holes
+from riverlog.log.epochs import NO_EPOCH, Epochs
+from riverlog.log.producers import Producers
+from riverlog.log.scan import Scanned, scan
+from riverlog.log.segment import Segment, hash_of, segment_names
+from riverlog.records.batch import BatchHeader
+from riverlog.stores.disk import Disk, File, opened
+from riverlog.stores.small_file import write_small_file
+
+
+@dataclass(slots=True)
+class Recovered:
+    """A log as it was found. The last segment, if any, may be written on at `next_offset`."""
+
+    segments: list[Segment]
+    epochs: Epochs
+    producers: Producers
+    log_start_offset: int
+    next_offset: int
+    checkpoint: Checkpoint | None
+
+
+class Recovery:
+    """Opens the last of a partition's `directories`; `run` once.
+
+    Without `rewrites` it only looks: for a live log whose durable part is known.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directories: Sequence[str],
+        *,
+        epoch_max: int,
+        rewrites: bool,
+        report: Report,
+    ) -> None:
+        self._disk = disk
+        self._directories = directories
+        self._directory = directories[-1]
+        self._epoch_max = epoch_max
+        self._rewrites = rewrites
+        self._has_scanned = False
+        self._report = report
+        self._epochs = Epochs()
+        self._producers = Producers()
+        self._resume_offset = 0
+
+    def run(self) -> Recovered:
+        """Everything durable when it returns; damage has been reported and kept aside."""
+        names = self._disk.list(self._directory) if self._disk.exists(self._directory) else []
+        bases = sorted(segment_names(names))
+        checkpoint = self._read_checkpoint(bases)
+        if checkpoint is not None:
+            self._epochs, self._producers = checkpoint.restore()
+        segments: list[Segment] = []
+        for base_offset in bases:
+            segment = self._open_segment(base_offset, checkpoint, base_offset == bases[-1])
+            segments.append(segment)
+            self._resume_offset = max(self._resume_offset, segment.next_offset)
+        is_covered = checkpoint is not None and bases[-1:] == [checkpoint.base_offset]
+        if bases and self._rewrites and (self._has_scanned or not is_covered):
+            # Names, like bytes, may be nowhere but in memory, those of directories too.
+            for directory in reversed(self._directories):
+                self._disk.sync_directory(directory)
+        start = segments[0].base_offset if segments else 0
+        if checkpoint is not None:
+            # Even if the bytes are gone: an offset that was given is never given again.
+            self._resume_offset = max(self._resume_offset, checkpoint.next_offset)
+            start = max(start, checkpoint.log_start_offset)
+        return Recovered(
+            segments, self._epochs, self._producers, start, self._resume_offset, checkpoint
+        )
+
+    def _read_checkpoint(self, bases: list[int]) -> Checkpoint | None:
+        path = f"{self._directory}/{CHECKPOINT_NAME}"
+        content = read_checked(self._disk, path, self._report)
+        if content is None:
+            return None
+        checkpoint = Checkpoint.from_bytes(content)
+        if checkpoint.base_offset not in bases:
+            missing = Segment(self._directory, checkpoint.base_offset).path
+            self._report(Damage(missing, 0, checkpoint.position, "the segment is missing", ""))
+        return checkpoint
+
+    def _open_segment(
+        self, base_offset: int, checkpoint: Checkpoint | None, is_last: bool
+    ) -> Segment:
+        segment = Segment(self._directory, base_offset)
+        segment.holes = read_holes(self._disk, segment, self._report)
+        seal = self._read_seal(segment)
+        segment.is_sealed = seal is not None
+        is_known = checkpoint is not None and base_offset <= checkpoint.base_offset
+        with opened(self._disk.open(segment.path)) as file:
+            end = file.size()
+            if seal is not None and end >= seal.size_bytes:
+                end = seal.size_bytes
+            covered = 0
+            if checkpoint is not None and is_known:
+                covered = self._take_over(segment, checkpoint, seal, end)
+            if covered < end:
+                # The checkpoint's state holds what stands before it in the log already.
+                is_new = not is_known or bool(checkpoint and covered == checkpoint.position)
+                self._scan(segment, file, covered, end, is_last and seal is None, is_new)
+        if seal is not None:
+            self._resume_offset = max(self._resume_offset, seal.resume_offset)
+        if not is_last and seal is None:
+            content = seal_of(segment, segment.next_offset).to_bytes()
+            write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)
+            segment.is_sealed = True
+        return segment
+
+    def _take_over(
+        self, segment: Segment, checkpoint: Checkpoint, seal: Seal | None, end: int
+    ) -> int:
+        """Believes what checkpoint or seal say of the segment; the position they reach to."""
+        known: Seal | Checkpoint
+        if segment.base_offset == checkpoint.base_offset:
+            known, size = checkpoint, checkpoint.position
+        elif seal is not None:
+            known, size = seal, seal.size_bytes
+        else:
+            return 0
+        if size > end:
+            reason = f"{size - end} bytes are missing at the end"
+            self._report(Damage(segment.path, end, size - end, reason, ""))
+            return 0
+        segment.size_bytes = size
+        segment.next_offset = known.next_offset
+        segment.hash_so_far = known.hash_so_far
+        segment.max_timestamp_ms = known.max_timestamp_ms
+        segment.record_count = known.record_count
+        if size:
+            segment.unverified = (size, known.hash_so_far)
+        return size
+
+    def _scan(
+        self, segment: Segment, file: File, start: int, end: int, is_last: bool, is_new: bool
+    ) -> None:
+        """Reads on from `start`; `is_new` batches change the state of the log."""
+
+        def found(header: BatchHeader, position: int, data: memoryview) -> None:
+            segment.hash_so_far = hash_of(data, segment.hash_so_far)
+            segment.add(header, position)
+            if is_new:
+                self._epochs.note(header.leader_epoch, header.base_offset)
+                if header.has_producer:
+                    self._producers.apply(header)
+            if self._rewrites:
+                # Makes the page dirty again, should a failed sync have called it clean.
+                file.write(position, data)
+
+        epoch = self._epochs.latest if is_new else NO_EPOCH
+        scanned = scan(file, start, end, segment.next_offset, epoch, self._epoch_max, found)
+        self._settle(segment, file, scanned, is_last)
+        self._has_scanned = True
+        if self._rewrites:
+            file.sync()
+
+    def _settle(self, segment: Segment, file: File, scanned: Scanned, is_last: bool) -> None:
+        """Keeps aside what is no sound batch: cut at the very end, a hole anywhere else."""
+        holes = list(scanned.holes)
+        if scanned.torn is not None and not is_last:
+            holes.append(scanned.torn)
+        note_holes(self._disk, segment, holes, self._report)
+        if not is_last:
+            return
+        if scanned.torn is not None:
+            start, end = scanned.torn
+            kept_in = keep_aside(self._disk, segment, start, end, "torn")
+            reason = "the last write was torn; it was not acknowledged as durable"
+            self._report(Damage(segment.path, start, end - start, reason, kept_in))
+        if file.size() > scanned.position:
+            file.truncate(scanned.position)
+            file.sync()
+
+    def _read_seal(self, segment: Segment) -> Seal | None:
+        content = read_checked(self._disk, segment.beside(SEAL_SUFFIX), self._report)
+        return None if content is None else Seal.from_bytes(content)
+
+
+def seal_of(segment: Segment, resume_offset: int) -> Seal:
+    """The seal of a segment that is complete and durable."""
+    return Seal(
+        segment.size_bytes,
+        segment.next_offset,
+        resume_offset,
+        segment.hash_so_far,
+        segment.max_timestamp_ms,
+        segment.record_count,
+    )

@@ -1,0 +1,82 @@
+"""One file of a partition's log: batches one after the other, byte for byte as they were sent."""
+
+from collections.abc import Iterable, Iterator
+
+from fastcrc import crc64
+
+from riverlog.log.sparse_index import NO_TIMESTAMP, SparseIndex
+from riverlog.records.batch import BatchHeader
+from riverlog.records.crc import Buffer
+
+LOG_SUFFIX = ".log"
+_OFFSET_DIGITS = 20
+
+
+class Segment:
+    """What is known of one segment file. `size_bytes` counts batches, not zeros filled ahead.
+
+    `hash_so_far` is over all bytes up to `size_bytes` but those in holes. `holes` are stretches
+    whose bytes were found damaged: they are kept aside, and never served. `unverified` is a
+    stretch from the start, and the hash it should have, that was not read since the broker
+    started: it is checked, and its part of the index made, before anything here is served.
+    """
+
+    __slots__ = (
+        "base_offset", "directory", "first_append_ms", "hash_so_far", "holes", "index",
+        "is_sealed", "max_timestamp_ms", "next_offset", "path", "record_count", "size_bytes",
+        "unverified",
+    )  # fmt: skip
+
+    def __init__(self, directory: str, base_offset: int) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.path = f"{directory}/{file_name(base_offset)}"
+        self.size_bytes = 0
+        self.next_offset = base_offset
+        self.hash_so_far = 0
+        self.max_timestamp_ms = NO_TIMESTAMP
+        self.record_count = 0
+        self.first_append_ms = NO_TIMESTAMP
+        self.index = SparseIndex()
+        self.holes: list[tuple[int, int]] = []
+        self.unverified: tuple[int, int] | None = None
+        self.is_sealed = False
+
+    def add(self, header: BatchHeader, position: int) -> None:
+        """Tells of the batch at `position`, the last one by now."""
+        self.index.add(header.base_offset, position, header.max_timestamp_ms)
+        self.size_bytes = position + header.size_bytes
+        self.next_offset = header.next_offset
+        self.record_count += header.record_count
+        if header.max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = header.max_timestamp_ms
+
+    def beside(self, suffix: str) -> str:
+        """The path of a file that belongs to this segment: its index, its seal, its damage."""
+        return self.path.removesuffix(LOG_SUFFIX) + suffix
+
+    def end_of_stretch(self, position: int, end: int) -> int:
+        """How far bytes may be served from `position` on: up to the next hole, at most `end`."""
+        return min([end, *(start for start, _ in self.holes if start >= position)])
+
+    def past_hole(self, position: int) -> int:
+        """`position` itself, or where the hole ends that it lies in."""
+        return next((end for start, end in self.holes if start <= position < end), position)
+
+
+def hash_of(data: Buffer, so_far: int = 0) -> int:
+    """The hash that seals carry: CRC-64/XZ over all bytes, taken in as many steps as one likes."""
+    value: int = crc64.xz(data, so_far)
+    return value
+
+
+def file_name(base_offset: int) -> str:
+    return f"{base_offset:0{_OFFSET_DIGITS}d}{LOG_SUFFIX}"
+
+
+def segment_names(names: Iterable[str]) -> Iterator[int]:
+    """The base offsets of those names that are segments'."""
+    for name in names:
+        digits = name.removesuffix(LOG_SUFFIX)
+        if name.endswith(LOG_SUFFIX) and len(digits) == _OFFSET_DIGITS and digits.isdigit():
+            yield int(digits)

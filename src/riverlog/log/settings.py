@@ -1,0 +1,22 @@
+"""How a topic keeps its records; Kafka's names for the same things are in the comments."""
+
+from dataclasses import dataclass
+
+KIB = 1024
+MIB = 1024 * KIB
+HOUR_MS = 3_600_000
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """The settings of one partition's log. Sizes are in bytes, times in milliseconds."""
+
+    segment_bytes: int = 128 * MIB  # segment.bytes; smaller than Kafka's, so that tiering is finer
+    segment_ms: int = 7 * 24 * HOUR_MS  # segment.ms
+    segment_records: int = INT64_MAX  # riverlog.segment.records
+    message_bytes_max: int = 1 * MIB + 12  # max.message.bytes
+    uses_append_time: bool = False  # message.timestamp.type=LogAppendTime
+    timestamp_before_ms_max: int = INT64_MAX  # message.timestamp.before.max.ms
+    timestamp_after_ms_max: int = HOUR_MS  # message.timestamp.after.max.ms
+    checkpoint_bytes: int = 4 * MIB  # ours: recovery after a crash scans at most about this much

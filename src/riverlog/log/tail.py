@@ -1,0 +1,79 @@
+"""Writing at the end of a log: the one segment that grows."""
+
+from dataclasses import dataclass
+
+from riverlog.log.segment import Segment, hash_of
+from riverlog.records.batch import BatchHeader
+from riverlog.stores.handles import Handles
+
+# A file that has its blocks already syncs quicker: only data goes to the disk, no metadata. Small
+# batches get zeros written ahead of them, in proportion to the file, so that idle partitions
+# stay small; large batches gain nothing from it.
+FILL_BYTES_MAX = 1 << 20
+FILLED_BATCH_BYTES_MAX = 16 * 1024
+_BLOCK_BYTES = 4096
+_ZEROS = bytes(FILL_BYTES_MAX + _BLOCK_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the log that a sync can make durable."""
+
+    segment: Segment
+    size_bytes: int
+    next_offset: int
+    hash_so_far: int
+    record_count: int
+
+
+class Tail:
+    """Appends to one segment file. An error leaves the segment as it was."""
+
+    __slots__ = ("_file_bytes", "_handles", "_has_remains", "segment")
+
+    def __init__(self, segment: Segment, handles: Handles, file_bytes: int) -> None:
+        self.segment = segment
+        self._handles = handles
+        self._file_bytes = file_bytes
+        self._has_remains = False
+
+    def write(self, data: bytearray, header: BatchHeader) -> None:
+        """Hands a batch, which has its offsets, to the operating system; raises `OSError`."""
+        segment = self.segment
+        position = segment.size_bytes
+        end = position + len(data)
+        file = self._handles.use(segment.path)
+        if self._has_remains:
+            # Part of a refused batch; a shorter one written over it would leave its end behind.
+            file.truncate(position)
+            self._has_remains = False
+        zeros = 0
+        if end > self._file_bytes and len(data) <= FILLED_BATCH_BYTES_MAX:
+            target = end + min(end, FILL_BYTES_MAX)
+            zeros = -(-target // _BLOCK_BYTES) * _BLOCK_BYTES - end
+        try:
+            file.write(position, data + _ZEROS[:zeros] if zeros else data)
+        except OSError:
+            self._has_remains = True
+            self._file_bytes = position
+            raise
+        self._file_bytes = max(self._file_bytes, end + zeros)
+        segment.hash_so_far = hash_of(data, segment.hash_so_far)
+        segment.add(header, position)
+
+    def mark(self) -> Mark:
+        """Everything written so far."""
+        segment = self.segment
+        return Mark(
+            segment,
+            segment.size_bytes,
+            segment.next_offset,
+            segment.hash_so_far,
+            segment.record_count,
+        )
+
+    def trim(self) -> None:
+        """Gives back the zeros filled ahead; raises `OSError`."""
+        if self._file_bytes > self.segment.size_bytes:
+            self._handles.use(self.segment.path).truncate(self.segment.size_bytes)
+            self._file_bytes = self.segment.size_bytes

@@ -1,0 +1,63 @@
+"""Those who wait for a partition: for their records to be durable, or for more to read."""
+
+import asyncio
+from collections.abc import Callable
+
+Watcher = Callable[[], None]
+Told = Callable[[Exception | None], None]
+
+
+class Waiting:
+    """Those who wait for an offset to be durable, and watchers of the end of the log."""
+
+    __slots__ = ("_told", "_watchers")
+
+    def __init__(self) -> None:
+        self._told: list[tuple[int, Told]] = []
+        self._watchers: set[Watcher] = set()
+
+    def tell(self, end_offset: int, told: Told) -> None:
+        """Calls `told` once: with None when `end_offset` is reached, or with what went wrong."""
+        self._told.append((end_offset, told))
+
+    def until(self, end_offset: int) -> asyncio.Future[None]:
+        """Done once `end_offset` is reached."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def told(error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        self.tell(end_offset, told)
+        return future
+
+    def reached(self, end_offset: int) -> None:
+        """Tells everyone whose records are durable by now, and all watchers."""
+        waiting, self._told = self._told, []
+        for wanted, told in waiting:
+            if wanted <= end_offset:
+                told(None)
+            else:
+                self._told.append((wanted, told))
+        self.wake()
+
+    def failed(self, error: Exception) -> None:
+        """Tells everyone who waits for records that they will not be durable."""
+        waiting, self._told = self._told, []
+        for _, told in waiting:
+            told(error)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Calls back whenever more can be read, and when the partition closes."""
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+
+    def wake(self) -> None:
+        for watcher in list(self._watchers):
+            watcher()

@@ -1,0 +1,101 @@
+"""Where blocking disk work runs: at once when that is quicker, otherwise in threads."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter_ns
+from typing import Protocol
+
+Job = Callable[[], None]
+Outcome = OSError | None
+Done = Callable[[list[Outcome]], None]
+
+# A thread costs about this much in hand-overs; a disk that syncs quicker is better waited for.
+INLINE_SYNC_NS_MAX = 1_000_000
+THREADS = 16
+
+
+class Syncer(Protocol):
+    """Runs disk work and tells how each piece ended. Jobs raise nothing but `OSError`."""
+
+    def run(self, jobs: Sequence[Job], done: Done) -> None:
+        """Runs every job, in any order, perhaps in threads; then calls `done` in the loop.
+
+        `done` gets one outcome for each job and may be called before `run` returns.
+        """
+
+    def run_apart(self, job: Job, done: Done) -> None:
+        """Like `run` for work that may take long: never in the way of the loop."""
+
+    def close(self) -> None:
+        """Waits for what is running."""
+
+
+class InlineSyncer:
+    """Runs everything at once, where it is asked: for simulations and for tools."""
+
+    def run(self, jobs: Sequence[Job], done: Done) -> None:
+        done([attempt(job) for job in jobs])
+
+    def run_apart(self, job: Job, done: Done) -> None:
+        done([attempt(job)])
+
+    def close(self) -> None:
+        pass
+
+
+class AdaptiveSyncer:
+    """Runs one quick sync in the loop itself, and several or slow ones in threads.
+
+    While the loop waits for a quick disk, requests gather in the sockets and share the next sync;
+    a thread would instead split those who wait for an answer into two groups that alternate.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="riverlog-sync")
+        self._sync_ns = 0
+
+    def run(self, jobs: Sequence[Job], done: Done) -> None:
+        if len(jobs) == 1 and self._sync_ns < INLINE_SYNC_NS_MAX:
+            outcome = self._timed(jobs[0])
+            done([outcome])
+            return
+        outcomes: list[Outcome] = [None] * len(jobs)
+        left = len(jobs)
+
+        def ended(number: int, outcome: Outcome) -> None:
+            nonlocal left
+            outcomes[number] = outcome
+            left -= 1
+            if not left:
+                done(outcomes)
+
+        for number, job in enumerate(jobs):
+            self._threads.submit(self._run_one, number, job, ended)
+
+    def run_apart(self, job: Job, done: Done) -> None:
+        self._threads.submit(self._run_one, 0, job, lambda _, outcome: done([outcome]))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+
+    def _run_one(self, number: int, job: Job, ended: Callable[[int, Outcome], None]) -> None:
+        outcome = self._timed(job)
+        self._loop.call_soon_threadsafe(ended, number, outcome)
+
+    def _timed(self, job: Job) -> Outcome:
+        started_ns = perf_counter_ns()
+        outcome = attempt(job)
+        # A moving average over about eight syncs; a race between threads only blurs it.
+        self._sync_ns += (perf_counter_ns() - started_ns - self._sync_ns) // 8
+        return outcome
+
+
+def attempt(job: Job) -> Outcome:
+    """Runs a job; its failure is an outcome, not an exception."""
+    try:
+        job()
+    except OSError as error:
+        return error
+    return None
