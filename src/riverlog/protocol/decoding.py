@@ -193,6 +193,7 @@ class _Source:
         if isinstance(element, type):
             return compile_decoder(element, self.version, self.is_flexible, self.compiled)
         field: Field = element()
+        field.name = "an element"
         if field.kind not in self.compiled:
             source = _Source(self.version, self.is_flexible, self.compiled)
             source.add("def decode(data, position):")
