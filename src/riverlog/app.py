@@ -62,6 +62,8 @@ class App:
 
     async def close(self) -> None:
         """Answers what was asked, makes everything durable, then stops."""
+        if self._broker is not None:
+            self._broker.stop_waiting()
         if self._listener is not None:
             await self._listener.close()
         await self._tasks.close()

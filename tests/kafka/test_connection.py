@@ -143,6 +143,18 @@ async def test_a_frame_out_of_bounds_ends_the_connection_at_once(start: bytes) -
         await client.close()
 
 
+async def test_only_produce_requests_may_be_large() -> None:
+    limits = DoorLimits(other_frame_bytes_max=1_000)
+    async with listening(limits, produce=lambda _request, _context: None) as listener:
+        client = await RawClient.connect(listener)
+        padded = ProduceRequest(transactional_id="x" * 2_000, acks=0, timeout_ms=1, topic_data=[])
+        client.send(padded, 9)
+        assert await client.ask(METADATA, 9)
+        client.send(ApiVersionsRequest(client_software_name="x" * 2_000), 3)
+        assert await client.is_cut_off()
+        await client.close()
+
+
 async def test_a_handler_that_fails_costs_one_connection_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

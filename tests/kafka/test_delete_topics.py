@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from riverlog.protocol.error_codes import ErrorCode
+from riverlog.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from riverlog.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -58,6 +59,7 @@ async def test_one_refusal_hinders_no_other() -> None:
             DeleteTopicState(name="unknown"),
             DeleteTopicState(topic_id=UNKNOWN_ID),
             DeleteTopicState(name="orders", topic_id=topic_id),
+            DeleteTopicState(name="orders", topic_id=UNKNOWN_ID),
             DeleteTopicState(name=None, topic_id=ZERO_UUID),
             DeleteTopicState(name="others"),
         )
@@ -65,6 +67,7 @@ async def test_one_refusal_hinders_no_other() -> None:
     assert [result.error_code for result in results] == [
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INVALID_REQUEST,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.NONE,
@@ -109,3 +112,15 @@ async def test_a_topic_of_the_same_name_is_another_and_empty() -> None:
         await running.cut_power()
         log = running.broker.partition(running.broker.topic("orders"), 0)
         assert log.high_watermark == 1
+
+
+async def test_of_two_requests_of_one_version_each_has_its_own_header() -> None:
+    """CreateTopics v4 has the header without tags, DeleteTopics v4 the one with them."""
+    topic = CreatableTopic(
+        name="orders", num_partitions=1, replication_factor=1, assignments=[], configs=[]
+    )
+    async with serving() as running:
+        await running.ask(CreateTopicsRequest(topics=[topic]), 4)
+        request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000)
+        (result,) = (await running.ask(request, 4)).responses
+    assert result.error_code == ErrorCode.NONE

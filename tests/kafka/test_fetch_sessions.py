@@ -118,7 +118,7 @@ def test_the_end_of_a_log_is_news_even_without_records() -> None:
     clients.fetch(asking(("a", 0, 3)))
     clients.high_watermarks["a", 0] = 5
     assert told(clients.fetch(asking(("a", 0, 5), session=1, epoch=1))) == {("a", 0): 0}
-    assert told(clients.fetch(asking(session=1, epoch=2))) == {}
+    assert told(clients.fetch(asking(("a", 0, 5), session=1, epoch=2))) == {}
 
 
 def test_a_partition_is_read_where_the_client_last_said() -> None:

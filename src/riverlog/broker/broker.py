@@ -1,6 +1,7 @@
 """What a broker can do, in our own words."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from riverlog.broker.errors import (
@@ -63,9 +64,10 @@ class Broker:
             self._report,
         )
         self._files = TopicFiles(world.disk, root)
+        self._metadata_directory = f"{root}/metadata"
         partition = Partition(
             self._shared,
-            [root, f"{root}/metadata"],
+            [root, self._metadata_directory],
             LogSettings(),
             leader_epoch=0,
             epoch_max=_EPOCH_MAX,
@@ -73,6 +75,7 @@ class Broker:
         self._metadata = Metadata(MetadataLog(partition, world.clock), world.chance)
         self._partitions: dict[tuple[bytes, int], Partition] = {}
         self.node_id = NODE_ID
+        self.is_stopping = False
 
     @classmethod
     async def open(
@@ -117,7 +120,8 @@ class Broker:
         """Makes a topic, durably; raises why not."""
         settings_from(configs, self._defaults)
         topic = await self._metadata.create_topic(name, partition_count, configs)
-        self._files.note(topic)
+        # Only a copy of the fact: if it fails, the next start leaves it.
+        self._world.syncer.run_apart(lambda: self._files.note(topic), lambda _outcomes: None)
         return topic
 
     def check_topic(self, name: str, partition_count: int, configs: Mapping[str, str]) -> None:
@@ -147,7 +151,8 @@ class Broker:
         await self._metadata.delete_topic(topic_id)
         for key in [key for key in self._partitions if key[0] == topic_id]:
             self._partitions.pop(key).abandon()
-        self._files.remove(topic_id)
+        # The topic is gone already: files that cannot be removed now go at the next start.
+        self._world.syncer.run_apart(lambda: self._files.remove(topic_id), lambda _outcomes: None)
 
     def topic(self, name: str) -> TopicCreated:
         """Raises `UnknownTopic`."""
@@ -222,6 +227,12 @@ class Broker:
 
     # Start and end.
 
+    def stop_waiting(self) -> None:
+        """Answers consumers that wait for more with what there is: the broker is about to stop."""
+        self.is_stopping = True
+        for partition in self._partitions.values():
+            partition.waiting.wake()
+
     async def close(self) -> None:
         """Everything is durable and at rest when it returns; raises `OSError`."""
         for partition in self._partitions.values():
@@ -237,7 +248,8 @@ class Broker:
         epoch_seen = 0
         for topic_id in self._files.topic_ids():
             if self.topics.was_deleted(topic_id):
-                self._files.remove(topic_id)
+                with suppress(OSError):
+                    self._files.remove(topic_id)
             elif self.topics.by_id(topic_id) is None:
                 # Its fact is gone, its files are not: unknown metadata never deletes anything.
                 self._has_damage = True
@@ -247,6 +259,10 @@ class Broker:
         if self._has_damage:
             epoch_seen = self._largest_epoch()
         await self._metadata.start(epoch_seen)
+        for topic in self.topics:
+            if not self._files.has_note(topic.topic_id):
+                with suppress(OSError):
+                    self._files.note(topic)
 
     def _largest_epoch(self) -> int:
         """The largest epoch in any partition: the metadata log may have forgotten some."""
@@ -260,6 +276,6 @@ class Broker:
         return largest
 
     def _report(self, damage: Damage) -> None:
-        if "/metadata/" in damage.path:
+        if damage.path.startswith(self._metadata_directory):
             self._has_damage = True
         self._world.report(damage)

@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         self._unstarted: deque[bytes] = deque()
         self._replies: deque[Reply] = deque()
         self._client_host = ""
-        self._callers: dict[int, Caller] = {}
+        self._callers: dict[tuple[int, bool], Caller] = {}
         self._is_reading = True
         self._is_writable = True
         self._is_finishing = False
@@ -203,6 +203,8 @@ class Connection(asyncio.Protocol):
                 return False
         if api is None:
             raise WireError(f"API {key} is not served here")
+        if len(frame) > self._limits.other_frame_bytes_max and key != ApiKey.PRODUCE:
+            raise WireError(f"a {api.key.name} request of {len(frame)} bytes")
         codecs = api.codecs(version)
         if codecs is None:
             if key != ApiKey.API_VERSIONS:
@@ -210,7 +212,7 @@ class Connection(asyncio.Protocol):
             self._refuse_api_versions(frame, correlation_id)
             return True
         request_codec, response_codec, is_flexible = codecs
-        caller = self._callers.get(version)
+        caller = self._callers.get((version, is_flexible))
         if caller is None or not frame.startswith(caller.header, START_BYTES):
             caller = self._new_caller(frame, version, is_flexible)
         position = START_BYTES + len(caller.header)
@@ -235,9 +237,7 @@ class Connection(asyncio.Protocol):
         context = Context(self._broker, version, client_id, self._client_host, self._advertised)
         caller = Caller(frame[START_BYTES:position], context)
         if position <= CALLER_BYTES_MAX:
-            # Whether a version's header is flexible depends on the API too, which is not in the
-            # key: then the bytes differ, and it is read again.
-            self._callers[version] = caller
+            self._callers[version, is_flexible] = caller
         return caller
 
     def _await(self, reply: Reply, answer: Answer) -> None:

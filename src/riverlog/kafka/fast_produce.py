@@ -21,7 +21,7 @@ from riverlog.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from riverlog.protocol.wire import read_uvarint
+from riverlog.protocol.wire import WireError, read_uvarint
 
 FLEXIBLE_FROM = 9
 LOG_START_FROM = 5
@@ -96,7 +96,7 @@ class FastProduce:
         try:
             read = _read_flexible if version >= FLEXIBLE_FROM else _read_plain
             found = read(frame, position)
-        except (IndexError, struct.error):
+        except (IndexError, struct.error, WireError):
             return SLOW
         if found is None:
             return SLOW

@@ -118,6 +118,7 @@ def freeze(producers: Producers) -> tuple[tuple[int, int, tuple[Written, ...]], 
     return tuple(
         (producer_id, producer.epoch, tuple(producer.batches))
         for producer_id, producer in producers
+        if producer.batches
     )
 
 

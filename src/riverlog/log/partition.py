@@ -15,6 +15,7 @@ from riverlog.log.recovery import Recovered, Recovery, seal_of
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.tail import Mark, Tail
+from riverlog.log.verification import Verified, verify
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
@@ -107,25 +108,25 @@ class Partition:
         try:
             if self._failure is not None:
                 self._leave_broken_tail()
+            if header.has_producer:
+                original = self.producers.find_duplicate(header)
+                if original is not None:
+                    end_offset = original.last_offset + 1
+                    return Appended(original.base_offset, end_offset, -1, is_duplicate=True)
+            data = bytearray(batch)
+            base_offset = self.next_offset
+            assign_offsets(data, 0, base_offset, self.leader_epoch)
+            append_time_ms = -1
+            if self.settings.uses_append_time:
+                append_time_ms = now_ms
+                stamp_append_time(data, 0, now_ms)
+            placed = read_header(data)
+            self._tail_for(len(data), now_ms).write(data, placed)
         except OSError as error:
-            raise StorageFailed(f"the disk still fails: {error.strerror}") from error
-        if header.has_producer:
-            original = self.producers.find_duplicate(header)
-            if original is not None:
-                end_offset = original.last_offset + 1
-                return Appended(original.base_offset, end_offset, -1, is_duplicate=True)
-        data = bytearray(batch)
-        base_offset = self.next_offset
-        assign_offsets(data, 0, base_offset, self.leader_epoch)
-        append_time_ms = -1
-        if self.settings.uses_append_time:
-            append_time_ms = now_ms
-            stamp_append_time(data, 0, now_ms)
-        placed = read_header(data)
-        try:
-            tail = self._tail_for(len(data), now_ms)
-            tail.write(data, placed)
-        except OSError as error:
+            if header.has_producer:
+                self.producers.expect(
+                    header.producer_id, header.producer_epoch, header.base_sequence
+                )
             raise StorageFailed(f"the disk refused the records: {error.strerror}") from error
         self.next_offset = placed.next_offset
         self.epochs.note(self.leader_epoch, base_offset)
@@ -198,7 +199,7 @@ class Partition:
 
     def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
         """Part of a round of group commit; see `Committed`."""
-        if self._tail is None:
+        if self._tail is None or self._tail.is_empty or self._failure is not None:
             return _nothing, _ignored
         shared, mark = self._shared, self._tail.mark()
         path = mark.segment.path
@@ -292,6 +293,8 @@ class Partition:
             report=self._shared.report,
         )
         found = recovery.run()
+        for producer_id, producer in self.producers:
+            found.producers.expect(producer_id, producer.epoch, producer.first_sequence)
         self.epochs, self.producers = found.epochs, found.producers
         self._tail = None
         self._failure = None
@@ -317,6 +320,38 @@ class Partition:
             is_here = durable is not None and durable.segment is last
             end_position = durable.size_bytes if durable is not None and is_here else 0
         return self._reader.read(offset, bytes_max, self.high_watermark, end_position)
+
+    @property
+    def has_unchecked(self) -> bool:
+        """Whether any segment was not read, and so not checked, since the broker started."""
+        return self._reader.has_unchecked
+
+    def make_ready(self, offset: int) -> asyncio.Future[None] | None:
+        """Checks what a read at `offset` needs, out of the loop's way; None if that is quick.
+
+        A read without it checks at once. Raises `OSError`.
+        """
+        segment = self._reader.unready(offset)
+        if segment is None or segment.unverified is None:
+            return None
+        size, holes = segment.unverified[0], list(segment.holes)
+        file = self._shared.handles.lend(segment.path)
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        found: list[Verified] = []
+
+        def ended(outcomes: list[Outcome]) -> None:
+            self._shared.handles.give_back(segment.path)
+            if found and not self.is_closed:
+                self._reader.settle(segment, found[0])
+            if ready.done():
+                return
+            if outcomes[0] is None:
+                ready.set_result(None)
+            else:
+                ready.set_exception(outcomes[0])
+
+        self._shared.syncer.run_apart(lambda: found.append(verify(file, size, holes)), ended)
+        return ready
 
     def first_at_or_after(self, timestamp_ms: int) -> Timed | None:
         """The earliest durable record whose timestamp is at least `timestamp_ms`."""

@@ -35,10 +35,19 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """What is remembered of one producer in one partition."""
+    """What is remembered of one producer in one partition.
+
+    One without batches has none in the log; what it sends next must be at `next_sequence` still.
+    """
 
     epoch: int
     batches: deque[Written]
+    next_sequence: int
+
+    @property
+    def first_sequence(self) -> int:
+        """Where it began, as far as is remembered."""
+        return self.batches[0].base_sequence if self.batches else self.next_sequence
 
 
 class Producers:
@@ -82,11 +91,10 @@ class Producers:
                 header.last_sequence,
             ):
                 return written
-        expected = following(producer.batches[-1].last_sequence)
-        if header.base_sequence != expected:
+        if header.base_sequence != producer.next_sequence:
             raise OutOfOrderSequence(
-                f"producer {header.producer_id} should go on at sequence {expected}, "
-                f"not {header.base_sequence}"
+                f"producer {header.producer_id} should go on at sequence "
+                f"{producer.next_sequence}, not {header.base_sequence}"
             )
         return None
 
@@ -101,21 +109,31 @@ class Producers:
         )
         producer = self._by_id.get(header.producer_id)
         if producer is None or producer.epoch != header.producer_epoch:
-            batches = deque([written], maxlen=REMEMBERED_BATCHES)
-            self._by_id[header.producer_id] = Producer(header.producer_epoch, batches)
+            self.restore(header.producer_id, header.producer_epoch, [written])
         else:
             producer.batches.append(written)
+            producer.next_sequence = following(written.last_sequence)
 
     def restore(self, producer_id: int, epoch: int, batches: list[Written]) -> None:
         """Puts back what a checkpoint kept."""
-        self._by_id[producer_id] = Producer(epoch, deque(batches, maxlen=REMEMBERED_BATCHES))
+        remembered = deque(batches, maxlen=REMEMBERED_BATCHES)
+        next_sequence = following(batches[-1].last_sequence)
+        self._by_id[producer_id] = Producer(epoch, remembered, next_sequence)
+
+    def expect(self, producer_id: int, epoch: int, sequence: int) -> None:
+        """Has a producer that is not known begin at `sequence`: the disk refused that batch.
+
+        Those sent after it may be under way already, and must not overtake it.
+        """
+        nothing: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
+        self._by_id.setdefault(producer_id, Producer(epoch, nothing, sequence))
 
     def expire(self, oldest_ms: int) -> None:
         """Forgets producers whose last batch is older than `oldest_ms`."""
         for producer_id in [
             producer_id
             for producer_id, producer in self._by_id.items()
-            if producer.batches[-1].timestamp_ms < oldest_ms
+            if not producer.batches or producer.batches[-1].timestamp_ms < oldest_ms
         ]:
             del self._by_id[producer_id]
 

@@ -15,8 +15,9 @@ from riverlog.log.damage import Report, note_holes
 from riverlog.log.epochs import NO_EPOCH
 from riverlog.log.recovery import seal_of
 from riverlog.log.scan import WINDOW_BYTES, scan
-from riverlog.log.segment import Segment, hash_of
+from riverlog.log.segment import Segment
 from riverlog.log.sparse_index import INTERVAL_BYTES, SparseIndex
+from riverlog.log.verification import Verified, verify
 from riverlog.records.batch import HEADER_SIZE, BatchHeader, read_header
 from riverlog.records.errors import BatchError
 from riverlog.records.record import iterate
@@ -26,6 +27,9 @@ from riverlog.stores.small_file import write_small_file
 
 EPOCH_MAX = 2**31 - 1
 OPENED_BATCH_BYTES_MAX = 64 << 20
+
+# What is checked at once, in the loop: some milliseconds' worth.
+INLINE_CHECK_BYTES_MAX = 4 << 20
 
 # Base offset, length and last offset delta of a batch: all that walking by offset needs.
 _PLACE = Struct(">qi11xi")
@@ -50,6 +54,7 @@ class Reader:
         self._disk = disk
         self._handles = handles
         self._report = report
+        self.has_unchecked = any(segment.unverified is not None for segment in segments)
 
     def read(self, offset: int, bytes_max: int, end_offset: int, end_position: int) -> memoryview:
         """Whole batches from the one that holds `offset` on; empty if none is before the end.
@@ -57,8 +62,7 @@ class Reader:
         At least one batch, however large; beyond it no more than `bytes_max`. `end_offset` and
         `end_position` bound what is visible in the last segment.
         """
-        number = max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
-        for segment in self._segments[number:]:
+        for segment in self._segments[self._number(offset) :]:
             if segment.base_offset >= end_offset:
                 break
             if offset < segment.next_offset:
@@ -188,31 +192,37 @@ class Reader:
             return Timed(header.max_timestamp_ms, header.base_offset, header.leader_epoch)
         return None
 
-    def _make_ready(self, segment: Segment) -> None:
-        """Checks what was not read since the start, and makes its part of the index."""
+    def unready(self, offset: int) -> Segment | None:
+        """The segment that a read at `offset` would have to check first, if it takes a while."""
+        segment = self._segments[self._number(offset)] if self._segments else None
+        if segment is None or segment.unverified is None:
+            return None
+        return segment if segment.unverified[0] > INLINE_CHECK_BYTES_MAX else None
+
+    def settle(self, segment: Segment, verified: Verified) -> None:
+        """Takes over what `verify` found of the unverified stretch of a segment."""
         if segment.unverified is None:
             return
         size, expected = segment.unverified
         segment.unverified = None
-        if self._hash_of_sound(segment, size) != expected:
+        self.has_unchecked = any(other.unverified is not None for other in self._segments)
+        if verified.hash_so_far != expected or verified.index is None:
             self._find_damage(segment, size)
-        index = SparseIndex()
-        for position, header in self._walk(segment, 0):
-            index.add(header.base_offset, position, header.max_timestamp_ms)
+        index = verified.index
+        if index is None or segment.holes or segment.size_bytes > size:
+            index = SparseIndex()
+            for position, header in self._walk(segment, 0):
+                index.add(header.base_offset, position, header.max_timestamp_ms)
         segment.index = index
 
-    def _hash_of_sound(self, segment: Segment, size: int) -> int:
-        file = self._handles.use(segment.path)
-        found = 0
-        position = 0
-        while (position := segment.past_hole(position)) < size:
-            end = segment.end_of_stretch(position, size)
-            data = file.read(position, min(WINDOW_BYTES, end - position))
-            if not data:
-                break
-            found = hash_of(data, found)
-            position += len(data)
-        return found
+    def _make_ready(self, segment: Segment) -> None:
+        """Checks what was not read since the start, and makes its part of the index."""
+        if segment.unverified is not None:
+            file = self._handles.use(segment.path)
+            self.settle(segment, verify(file, segment.unverified[0], segment.holes))
+
+    def _number(self, offset: int) -> int:
+        return max(bisect_right(self._segments, offset, key=lambda s: s.base_offset) - 1, 0)
 
     def _find_damage(self, segment: Segment, size: int) -> None:
         """Some byte was changed: finds which batches are hit, and keeps the rest in service."""
@@ -222,7 +232,7 @@ class Reader:
         )
         holes = [*scanned.holes, *([(scanned.position, size)] if scanned.position < size else [])]
         note_holes(self._disk, segment, holes, self._report)
-        segment.hash_so_far = self._hash_of_sound(segment, segment.size_bytes)
+        segment.hash_so_far = verify(file, segment.size_bytes, segment.holes).hash_so_far
         if segment.is_sealed:
             content = seal_of(segment, segment.next_offset).to_bytes()
             write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)

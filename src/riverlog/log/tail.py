@@ -37,6 +37,10 @@ class Tail:
         self._file_bytes = file_bytes
         self._has_remains = False
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.segment.size_bytes
+
     def write(self, data: bytearray, header: BatchHeader) -> None:
         """Hands a batch, which has its offsets, to the operating system; raises `OSError`."""
         segment = self.segment

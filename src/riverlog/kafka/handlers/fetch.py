@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from riverlog.broker.broker import Broker
 from riverlog.kafka.apis import Answer, Context, Handler
 from riverlog.kafka.errors import ANSWERABLE, code_of
 from riverlog.kafka.fetch_sessions import FetchSessions, Wanted, refusal
@@ -56,12 +57,43 @@ def handler(sessions: FetchSessions) -> Handler:
             )
 
         asked = [_look_up(wanted, context) for wanted in fetch.wanted]
+        checks = _begin_checks(asked)
+        if checks:
+            return _check_and_wait(request, asked, reply, broker, checks)
         answers, is_enough = _read(request, asked)
         if is_enough or request.max_wait_ms <= 0:
             return reply(answers)
-        return _wait(request, asked, reply)
+        return _wait(request, asked, reply, broker)
 
     return handle
+
+
+def _begin_checks(asked: list[_Asked]) -> list[asyncio.Future[None]]:
+    """Segments that were not read since the start are checked first, out of the loop's way."""
+    checks = []
+    for one in asked:
+        if one.log is not None and one.log.has_unchecked:
+            try:
+                check = one.log.make_ready(one.wanted.offset)
+            except OSError:
+                continue  # The read itself will say so.
+            if check is not None:
+                checks.append(check)
+    return checks
+
+
+async def _check_and_wait(
+    request: FetchRequest,
+    asked: list[_Asked],
+    reply: _Reply,
+    broker: Broker,
+    checks: list[asyncio.Future[None]],
+) -> FetchResponse:
+    await asyncio.gather(*checks, return_exceptions=True)
+    answers, is_enough = _read(request, asked)
+    if is_enough or request.max_wait_ms <= 0:
+        return reply(answers)
+    return await _wait(request, asked, reply, broker)
 
 
 def _look_up(wanted: Wanted, context: Context) -> _Asked:
@@ -124,8 +156,10 @@ def _failed(index: int, code: ErrorCode) -> PartitionData:
     )
 
 
-async def _wait(request: FetchRequest, asked: list[_Asked], reply: _Reply) -> FetchResponse:
-    """Answers when enough has arrived or the time is up, whichever comes first."""
+async def _wait(
+    request: FetchRequest, asked: list[_Asked], reply: _Reply, broker: Broker
+) -> FetchResponse:
+    """Answers when enough has arrived, the time is up, or the broker stops."""
     loop = asyncio.get_running_loop()
     logs = {one.log for one in asked if one.log is not None}
     more = asyncio.Event()
@@ -138,7 +172,7 @@ async def _wait(request: FetchRequest, asked: list[_Asked], reply: _Reply) -> Fe
             more.clear()
             is_late = loop.time() >= timer.when()
             answers, is_enough = _read(request, asked)
-            if is_enough or is_late:
+            if is_enough or is_late or broker.is_stopping:
                 return reply(answers)
     finally:
         timer.cancel()
