@@ -2,8 +2,9 @@
 
 import os
 
-from riverlog.broker.broker import Broker, World
-from riverlog.config import Address, DoorLimits
+from riverlog import __version__
+from riverlog.broker.broker import DATA_NAMES, Broker, World
+from riverlog.config import Address, BrokerSettings, DoorLimits
 from riverlog.kafka.apis import served
 from riverlog.kafka.listener import Listener
 from riverlog.log.damage import Damage
@@ -12,6 +13,8 @@ from riverlog.runtime.chance import SystemChance
 from riverlog.runtime.clock import SystemClock
 from riverlog.runtime.logs import get
 from riverlog.runtime.tasks import Supervisor
+from riverlog.stores.data_directory import make_durable_directory, open_data_directory
+from riverlog.stores.directory_lock import DirectoryLock
 from riverlog.stores.disk import OsDisk
 from riverlog.stores.syncer import AdaptiveSyncer
 
@@ -28,13 +31,16 @@ class App:
         listen: Address,
         advertise: Address | None = None,
         limits: DoorLimits | None = None,
-        settings: LogSettings | None = None,
+        settings: BrokerSettings | None = None,
+        defaults: LogSettings | None = None,
     ) -> None:
         self._data = os.path.abspath(data)
+        self._lock: DirectoryLock | None = None
         self._listen = listen
         self._advertise = advertise
         self._limits = limits or DoorLimits()
-        self._settings = settings or LogSettings()
+        self._settings = settings or BrokerSettings()
+        self._defaults = defaults or LogSettings()
         self._clock = SystemClock()
         self._chance = SystemChance()
         self._tasks = Supervisor(self._clock, self._chance)
@@ -48,16 +54,34 @@ class App:
         return self._listener.address
 
     async def open(self) -> None:
-        """Serves clients when it returns. Raises what opening the directory or the port raise."""
+        """Serves clients when it returns.
+
+        Raises `NotADataDirectory`, `UnknownFormat`, `AlreadyInUse`, `CannotListen` or `OSError`
+        when it cannot; nothing is left running then.
+        """
+        try:
+            await self._open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _open(self) -> None:
         disk = OsDisk()
-        disk.make_directory(self._data)
+        make_durable_directory(disk, self._data)
+        self._lock = DirectoryLock(self._data)
+        directory = open_data_directory(
+            disk, self._data, made_by=f"riverlog {__version__}", data_names=DATA_NAMES
+        )
+        for finding in directory.findings:
+            log.warning("damage found", path=finding.path, reason=finding.told)
         world = World(disk, AdaptiveSyncer(), self._clock, self._chance, _report)
-        self._broker = await Broker.open(world, self._data, self._settings)
-        self._listener = Listener(
+        self._broker = await Broker.open(world, self._data, self._defaults, self._settings)
+        listener = Listener(
             self._broker, served(), self._listen, self._advertise, self._limits, self._clock
         )
-        await self._listener.open()
-        self._tasks.start("close idle connections", self._listener.sweep)
+        await listener.open()
+        self._listener = listener
+        self._tasks.start("close idle connections", listener.sweep)
         log.info("listening", address=str(self.address))
 
     async def close(self) -> None:
@@ -69,7 +93,10 @@ class App:
         await self._tasks.close()
         if self._broker is not None:
             await self._broker.close()
-        log.info("stopped")
+            self._broker = None
+            log.info("stopped")
+        if self._lock is not None:
+            self._lock.release()
 
 
 def _report(damage: Damage) -> None:

@@ -32,6 +32,9 @@ from riverlog.stores.handles import Handles
 from riverlog.stores.syncer import Syncer
 
 NODE_ID = 1
+
+# What a broker makes in its data directory.
+DATA_NAMES = frozenset({"metadata", "topics"})
 OPEN_FILES_MAX = 512
 _EPOCH_MAX = 2**31 - 1
 

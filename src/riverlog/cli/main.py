@@ -47,9 +47,28 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--advertise", metavar="HOST:PORT", help="the address clients are told, if it differs"
     )
+    serve.add_argument(
+        "--num-partitions",
+        type=_partition_count,
+        default=4,
+        metavar="N",
+        help="of topics that are made without saying how many",
+    )
+    serve.add_argument(
+        "--auto-create-topics",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="make a topic when a client first asks for it",
+    )
     serve.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
     serve.add_argument("--log-json", action="store_true", help="log JSON lines")
     return parser
+
+
+def _partition_count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 100_000):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to 100000")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -6,28 +6,43 @@ import signal
 import sys
 
 from riverlog.app import App
-from riverlog.config import Address, InvalidAddress, parse_address
+from riverlog.config import BrokerSettings, InvalidAddress, parse_address
 from riverlog.kafka.listener import CannotListen
 from riverlog.runtime import logs
+from riverlog.stores.data_directory import NotADataDirectory, UnknownFormat
+from riverlog.stores.directory_lock import AlreadyInUse
+
+# What the person who typed the command can mend; one line says how.
+MENDABLE = (InvalidAddress, CannotListen, NotADataDirectory, UnknownFormat, AlreadyInUse)
 
 
 def serve(options: argparse.Namespace) -> int:
     """Serves until it is told to stop; 0 after a clean stop, 2 when it could not begin."""
     logs.configure(options.log_level, json=options.log_json)
     try:
-        listen = parse_address(options.listen)
-        advertise = parse_address(options.advertise) if options.advertise else None
-        asyncio.run(_serve(options.data, listen, advertise))
-    except (InvalidAddress, CannotListen) as error:
+        app = App(
+            data=options.data,
+            listen=parse_address(options.listen),
+            advertise=parse_address(options.advertise) if options.advertise else None,
+            settings=BrokerSettings(
+                auto_create_topics=options.auto_create_topics,
+                num_partitions=options.num_partitions,
+            ),
+        )
+        asyncio.run(_serve(app))
+    except MENDABLE as error:
         print(f"riverlog: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"riverlog: the disk refused: {error.strerror}{where}", file=sys.stderr)
         return 2
     return 0
 
 
-async def _serve(data: str, listen: Address, advertise: Address | None) -> None:
+async def _serve(app: App) -> None:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
-    app = App(data=data, listen=listen, advertise=advertise)
 
     def stop(received: signal.Signals) -> None:
         # The second one finds the default action again, and ends the process at once.
