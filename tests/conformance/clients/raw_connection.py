@@ -1,0 +1,54 @@
+"""A connection with no client in between: what was sent is what was written here."""
+
+import socket
+import struct
+from contextlib import closing
+from typing import Any, TypeVar
+
+from riverlog.protocol.headers import read_response, request_frame
+from tests.broker_process import BrokerProcess
+
+ANSWER_S_MAX = 10
+CORRELATION_ID = 4711
+
+R = TypeVar("R")
+
+
+class RawConnection:
+    """Frames, sent and received one at a time."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        address = (broker.host, broker.port)
+        self._socket = socket.create_connection(address, timeout=ANSWER_S_MAX)
+        self._received = self._socket.makefile("rb")
+
+    def send(self, frame: bytes) -> None:
+        """Sends a request that has no length prefix yet."""
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def receive(self) -> bytes | None:
+        """The next reply without its length prefix; None when the broker has closed."""
+        prefix = self._received.read(4)
+        if not prefix:
+            return None
+        (size_bytes,) = struct.unpack(">i", prefix)
+        return self._received.read(size_bytes)
+
+    def ask(self, request: Any, version: int, response: type[R]) -> R:  # messages share no type
+        """The broker's reply to a request of our own tables."""
+        self._socket.sendall(b"".join(request_frame(request, version, CORRELATION_ID, "raw")))
+        frame = self.receive()
+        assert frame is not None, "the broker closed the connection"
+        correlation_id, message = read_response(request, version, frame, response)
+        assert correlation_id == CORRELATION_ID
+        assert isinstance(message, response)
+        return message
+
+    def close(self) -> None:
+        self._received.close()
+        self._socket.close()
+
+
+def connected(broker: BrokerProcess) -> closing[RawConnection]:
+    """A fresh connection, closed at the end of a `with`."""
+    return closing(RawConnection(broker))
