@@ -1,13 +1,12 @@
 """Every setting: default, unit, and the reason for it. Kafka's names where Kafka has one."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 KIB = 1024
 MIB = 1024 * KIB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoorLimits:
+class DoorLimits(NamedTuple):
     """What one listener lets its clients take.
 
     Attributes:
@@ -40,8 +39,7 @@ class DoorLimits:
     shutdown_ms_max: int = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerSettings:
+class BrokerSettings(NamedTuple):
     """What a broker does unless a client or a topic says otherwise.
 
     Attributes:
@@ -56,8 +54,7 @@ class BrokerSettings:
     num_partitions: int = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(NamedTuple):
     """A host and a port."""
 
     host: str

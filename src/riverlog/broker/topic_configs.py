@@ -1,7 +1,6 @@
 """Topic settings as clients write them, by Kafka's names, turned into ours."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from riverlog.broker.errors import InvalidConfig
@@ -70,7 +69,7 @@ def settings_from(configs: Mapping[str, str], defaults: LogSettings) -> LogSetti
         except ValueError as error:
             raise InvalidConfig(f"Invalid value {text} for configuration {name}: {error}") from None
         changes[field] = value == "LogAppendTime" if field == "uses_append_time" else value
-    return replace(defaults, **changes)
+    return defaults._replace(**changes)
 
 
 class ConfigInEffect(NamedTuple):

@@ -4,27 +4,24 @@ A fact is a JSON object in a record of the metadata log; `fact` names its kind.
 """
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riverlog.cluster.topics import TopicCreated, TopicDeleted
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFormed:
+class ClusterFormed(NamedTuple):
     """The cluster has its name, once and for all."""
 
     cluster_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerStarted:
+class BrokerStarted(NamedTuple):
     """A broker leads from here on at this epoch, which nobody had before."""
 
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdsTaken:
+class ProducerIdsTaken(NamedTuple):
     """Producer ids below `end` may have been given to clients."""
 
     end: int

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NAME_LENGTH_MAX = 249
 PARTITIONS_MAX = 100_000
@@ -21,18 +21,16 @@ class InvalidPartitionCount(Exception):
     """A topic has between one and `PARTITIONS_MAX` partitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicCreated:
+class TopicCreated(NamedTuple):
     """A topic came into being. Everything inside is keyed by its id, never by its name."""
 
     topic_id: bytes
     name: str
     partition_count: int
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDeleted:
+class TopicDeleted(NamedTuple):
     """A topic ended; a new one of the same name has another id."""
 
     topic_id: bytes

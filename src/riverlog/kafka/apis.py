@@ -1,8 +1,8 @@
 """The one table of what this door serves: API key, versions, handler."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeVar
 
 from riverlog.broker.broker import Broker
 from riverlog.config import Address
@@ -11,8 +11,7 @@ from riverlog.protocol.api_keys import ApiKey, tables
 from riverlog.protocol.codec import Codec, codec
 
 
-@dataclass(slots=True)
-class Context:
+class Context(NamedTuple):
     """What a handler knows besides its request."""
 
     broker: Broker
@@ -70,45 +69,77 @@ class Api:
 
 Apis = dict[int, Api]
 
+# API, first and last version served. A handler is imported when it is first asked for, from the
+# file in `handlers/` that has the API's name.
+_SERVED = [
+    (ApiKey.LIST_OFFSETS, 1, 10),
+    (ApiKey.METADATA, 0, 13),
+    (ApiKey.CREATE_TOPICS, 2, 7),
+    (ApiKey.DELETE_TOPICS, 1, 6),
+    (ApiKey.INIT_PRODUCER_ID, 0, 5),
+    (ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
+]
+
 
 def served() -> Apis:
     """Every API this broker really serves, with the versions it advertises.
 
     Fetch sessions live as long as the table does: whoever makes it has sessions of its own.
     """
-    from riverlog.kafka.fast_produce import FastProduce
-    from riverlog.kafka.fetch_sessions import FetchSessions
-    from riverlog.kafka.handlers import (
-        api_versions,
-        create_topics,
-        delete_topics,
-        fetch,
-        init_producer_id,
-        list_offsets,
-        metadata,
-        offset_for_leader_epoch,
-        produce,
-    )
-
     apis: Apis = {}
-
-    def serve(key: ApiKey, first: int, last: int, handle: Handler) -> None:
-        apis[key] = Api(key, (first, last), handle)
-
+    for key, first, last in _SERVED:
+        apis[key] = Api(key, (first, last), _handler_of(key))
     apis[ApiKey.PRODUCE] = Api(
         ApiKey.PRODUCE,
         (3, 12),
-        produce.handle,
-        handle_frame=FastProduce().handle,
+        _handler_of(ApiKey.PRODUCE),
+        handle_frame=_first(lambda: _fast_produce().handle),
         first_advertised=0,
         overlaps=True,
     )
-    serve(ApiKey.FETCH, 4, 17, fetch.handler(FetchSessions()))
-    serve(ApiKey.LIST_OFFSETS, 1, 10, list_offsets.handle)
-    serve(ApiKey.METADATA, 0, 13, metadata.handle)
-    serve(ApiKey.API_VERSIONS, 0, 4, api_versions.handler(apis))
-    serve(ApiKey.CREATE_TOPICS, 2, 7, create_topics.handle)
-    serve(ApiKey.DELETE_TOPICS, 1, 6, delete_topics.handle)
-    serve(ApiKey.INIT_PRODUCER_ID, 0, 5, init_producer_id.handle)
-    serve(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, offset_for_leader_epoch.handle)
+    apis[ApiKey.FETCH] = Api(ApiKey.FETCH, (4, 17), _first(_fetch))
+    apis[ApiKey.API_VERSIONS] = Api(ApiKey.API_VERSIONS, (0, 4), _first(lambda: _versions(apis)))
     return apis
+
+
+def _handler_of(key: ApiKey) -> Handler:
+    def load() -> Handler:
+        handle: Handler = import_module(f"riverlog.kafka.handlers.{key.name.lower()}").handle
+        return handle
+
+    return _first(load)
+
+
+H = TypeVar("H", bound=Callable[..., Answer])
+
+
+def _first(load: Callable[[], H]) -> H:
+    """A handler that is loaded by its first call."""
+    loaded: H | None = None
+
+    def handle(*arguments: Any) -> Answer:
+        nonlocal loaded
+        if loaded is None:
+            loaded = load()
+        return loaded(*arguments)
+
+    return handle  # type: ignore[return-value]  # it takes what `load`'s result takes
+
+
+def _fast_produce() -> Any:
+    from riverlog.kafka.fast_produce import FastProduce
+
+    return FastProduce()
+
+
+def _fetch() -> Handler:
+    from riverlog.kafka.fetch_sessions import FetchSessions
+    from riverlog.kafka.handlers import fetch
+
+    return fetch.handler(FetchSessions())
+
+
+def _versions(apis: Apis) -> Handler:
+    from riverlog.kafka.handlers import api_versions
+
+    return api_versions.handler(apis)

@@ -15,7 +15,6 @@ from riverlog.broker.broker import Broker
 from riverlog.config import Address, DoorLimits
 from riverlog.kafka.apis import SLOW, Answer, Apis, Context
 from riverlog.kafka.budget import Budget
-from riverlog.kafka.handlers import api_versions
 from riverlog.kafka.later import Encoded, Later
 from riverlog.protocol.api_keys import ApiKey
 from riverlog.protocol.codec import Codec
@@ -290,6 +289,8 @@ class Connection(asyncio.Protocol):
         assert codecs is not None
         reply = Reply(len(frame), header, codecs[1])
         self._replies.append(reply)
+        from riverlog.kafka.handlers import api_versions
+
         self._complete(reply, api_versions.response(self._apis, ErrorCode.UNSUPPORTED_VERSION))
 
     # Replies.

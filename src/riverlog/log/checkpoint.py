@@ -4,8 +4,7 @@ Checkpoints and seals are small JSON files with a checksum line. Pure: bytes in,
 """
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from riverlog.log.epochs import Epochs
 from riverlog.log.producers import Producers, Written
@@ -14,8 +13,7 @@ CHECKPOINT_NAME = "checkpoint"
 SEAL_SUFFIX = ".seal"
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(NamedTuple):
     """A closed segment: where it ends, and the hash over all of its bytes.
 
     The log goes on at `resume_offset`. It is `next_offset`, unless a sync failed here: then the
@@ -55,8 +53,7 @@ class Seal:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """The state after all batches before `position` in segment `base_offset`.
 
     Everything before it was durable when it was written: damage there is never a torn write.

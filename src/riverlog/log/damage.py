@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riverlog.log.segment import Segment
 from riverlog.stores.disk import Disk, opened
@@ -12,8 +12,7 @@ DAMAGE_SUFFIX = ".damage"
 _COPY_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(NamedTuple):
     """Bytes that are not what was written there. `kept_in` is where they can be looked at."""
 
     path: str

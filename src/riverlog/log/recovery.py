@@ -6,7 +6,7 @@ disk never got.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riverlog.log.checkpoint import CHECKPOINT_NAME, SEAL_SUFFIX, Checkpoint, Seal
 from riverlog.log.damage import Damage, Report, keep_aside, note_holes, read_checked, read_holes
@@ -19,8 +19,7 @@ from riverlog.stores.disk import Disk, File, opened
 from riverlog.stores.small_file import write_small_file
 
 
-@dataclass(slots=True)
-class Recovered:
+class Recovered(NamedTuple):
     """A log as it was found. The last segment, if any, may be written on at `next_offset`."""
 
     segments: list[Segment]

@@ -1,6 +1,6 @@
 """How a topic keeps its records; Kafka's names for the same things are in the comments."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -8,8 +8,7 @@ HOUR_MS = 3_600_000
 INT64_MAX = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSettings:
+class LogSettings(NamedTuple):
     """The settings of one partition's log. Sizes are in bytes, times in milliseconds."""
 
     segment_bytes: int = 128 * MIB  # segment.bytes; smaller than Kafka's, so that tiering is finer

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riverlog.records.crc import crc32c
 from riverlog.stores.disk import Disk, opened
@@ -33,16 +33,14 @@ class UnknownFormat(Exception):
     """A newer Riverlog wrote the data; nothing was touched. That one can open them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something an operator should know: which file, and a sentence about it."""
 
     path: str
     told: str
 
 
-@dataclass(frozen=True, slots=True)
-class DataDirectory:
+class DataDirectory(NamedTuple):
     """A data directory whose format file is there, right and durable."""
 
     path: str

@@ -11,7 +11,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riverlog.broker.broker import Broker
 from riverlog.kafka.apis import Answer, Context, Handler
@@ -25,8 +25,7 @@ from riverlog.runtime.chance import new_session_id
 BYTES_MAX = 64 << 20
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """One partition of a request, and its log or the reason why there is none."""
 
     wanted: Wanted
