@@ -62,27 +62,33 @@ class AdaptiveSyncer:
             done([outcome])
             return
         outcomes: list[Outcome] = [None] * len(jobs)
-        left = len(jobs)
+        threads = left = min(THREADS, len(jobs))
 
-        def ended(number: int, outcome: Outcome) -> None:
+        def ended(first: int, ended_outcomes: list[Outcome]) -> None:
             nonlocal left
-            outcomes[number] = outcome
+            outcomes[first::threads] = ended_outcomes
             left -= 1
             if not left:
                 done(outcomes)
 
-        for number, job in enumerate(jobs):
-            self._threads.submit(self._run_one, number, job, ended)
+        for first in range(threads):
+            self._threads.submit(self._run_all, first, jobs[first::threads], ended)
 
     def run_apart(self, job: Job, done: Done) -> None:
-        self._threads.submit(self._run_one, 0, job, lambda _, outcome: done([outcome]))
+        def work() -> None:
+            outcome = attempt(job)
+            self._loop.call_soon_threadsafe(done, [outcome])
+
+        self._threads.submit(work)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True)
 
-    def _run_one(self, number: int, job: Job, ended: Callable[[int, Outcome], None]) -> None:
-        outcome = self._timed(job)
-        self._loop.call_soon_threadsafe(ended, number, outcome)
+    def _run_all(
+        self, first: int, jobs: Sequence[Job], ended: Callable[[int, list[Outcome]], None]
+    ) -> None:
+        outcomes = [self._timed(job) for job in jobs]
+        self._loop.call_soon_threadsafe(ended, first, outcomes)
 
     def _timed(self, job: Job) -> Outcome:
         started_ns = perf_counter_ns()
