@@ -7,6 +7,7 @@ figure is for people to judge. A count that is wrong ends the run: what it belon
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -15,32 +16,40 @@ from benchmarks.rounds import Options
 from benchmarks.table import Table
 
 NAMES = ["codec", "imports", "batched", "durable", "publishers", "footprint", "partitions"]
+ONLY_BY_NAME = ["profiled"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"all but the last of {', '.join(NAMES + ONLY_BY_NAME)}",
+    )
     parser.add_argument("--quick", action="store_true", help="try it out in a few seconds each")
     parser.add_argument(
         "--pin", action="store_true", help="servers on processor 0, clients on processor 1"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(NAMES)
+    unknown = set(arguments.names) - set(NAMES + ONLY_BY_NAME)
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; see --help")
 
     options = Options(is_quick=arguments.quick, is_pinned=arguments.pin)
     found: dict[str, list[dict[str, object]]] = {}
     for name in arguments.names or NAMES:
-        tables: list[Table] = import_module(f"benchmarks.{name}").run(options)
+        tables: Iterator[Table] = import_module(f"benchmarks.{name}").run(options)
+        found[name] = []
         for table in tables:
             table.show()
-        found[name] = [table.as_json() for table in tables]
-        if arguments.json:
-            # After each: a long run that is ended keeps what it has found.
-            everything = {"machine": description(), "benchmarks": found}
-            arguments.json.write_text(json.dumps(everything, indent=2) + "\n")
+            sys.stdout.flush()
+            found[name].append(table.as_json())
+            if arguments.json:
+                # After each: a long run that is ended keeps what it has found.
+                everything = {"machine": description(), "benchmarks": found}
+                arguments.json.write_text(json.dumps(everything, indent=2) + "\n")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import time
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from benchmarks.rounds import Options
 from benchmarks.table import Table, at_most
@@ -28,7 +28,7 @@ CALLS = 20_000
 RECORDS = bytes(16 * 1024)
 
 
-def run(options: Options) -> list[Table]:
+def run(options: Options) -> Iterator[Table]:
     produce, fetch = _produce(), _fetch()
     calls = options.scaled(CALLS)
     rows: dict[str, list[float]] = {"Produce v9": [], "Fetch v12": []}
@@ -38,7 +38,7 @@ def run(options: Options) -> list[Table]:
     table = Table("Codec: decode the request, build and encode the response (16 KiB of records)")
     for what, samples in rows.items():
         table.add(what, samples, "µs", at_most(10))
-    return [table]
+    yield table
 
 
 def _us_per_call(call: Callable[[], object], calls: int) -> float:

@@ -3,12 +3,13 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 
 from benchmarks.rounds import Options
 from benchmarks.table import Table, at_most
 
 
-def run(options: Options) -> list[Table]:
+def run(options: Options) -> Iterator[Table]:
     bare, server = [], []
     _run("import riverlog.cli.serve")
     for _ in range(options.rounds):
@@ -18,7 +19,7 @@ def run(options: Options) -> list[Table]:
     table = Table("Import of everything `riverlog serve` needs, in a new process")
     table.add("an empty interpreter", bare, "ms of CPU")
     table.add("the server, on top", extra, "ms of CPU", at_most(120))
-    return [table]
+    yield table
 
 
 def _run(code: str) -> float:
