@@ -43,7 +43,7 @@ lock: ## Rewrite the pinned requirements from requirements/*.in
 	@rm -rf $(VENV)-lock
 
 clean: ## Remove what the other targets made (never your data)
-	@rm -rf $(VENV) .tools build .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .tools .bench build .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -71,9 +71,10 @@ class Broker:
         partition = Partition(
             self._shared,
             [root, self._metadata_directory],
-            LogSettings(),
+            # Every fact is covered by a checkpoint as soon as can be: if the file is cut, it shows.
+            LogSettings(checkpoint_bytes=1),
             leader_epoch=0,
-            epoch_max=_EPOCH_MAX,
+            epoch_max=0,
         )
         self._metadata = Metadata(MetadataLog(partition, world.clock), world.chance)
         self._partitions: dict[tuple[bytes, int], Partition] = {}
@@ -224,6 +225,14 @@ class Broker:
                 raise InvalidTimestamp(f"time {header.base_timestamp_ms} lies too far back")
         return partition.append(batch, header, now_ms)
 
+    def commit_soon(self) -> None:
+        """Begins to make durable what was appended, unless more may come in this turn."""
+        self._shared.commit.begin_if_quiet()
+
+    def on_committed(self, callback: Callable[[], None]) -> None:
+        """Calls back after every group commit, when those who waited for it have been told."""
+        self._shared.commit.after_round.append(callback)
+
     async def new_producer_id(self) -> int:
         """An id that no producer was ever given."""
         return await self._metadata.new_producer_id()
@@ -248,7 +257,7 @@ class Broker:
         self._shared.handles.close()
 
     async def _start(self) -> None:
-        epoch_seen = 0
+        epoch_seen, producer_id_seen = 0, -1
         for topic_id in self._files.topic_ids():
             if self.topics.was_deleted(topic_id):
                 with suppress(OSError):
@@ -260,23 +269,24 @@ class Broker:
                 if topic is not None:
                     await self._metadata.adopt_topic(topic)
         if self._has_damage:
-            epoch_seen = self._largest_epoch()
-        await self._metadata.start(epoch_seen)
+            epoch_seen, producer_id_seen = self._seen_in_partitions()
+        await self._metadata.start(epoch_seen, producer_id_seen)
         for topic in self.topics:
-            if not self._files.has_note(topic.topic_id):
-                with suppress(OSError):
+            with suppress(OSError):
+                if self._files.read(topic.topic_id, self._report) is None:
                     self._files.note(topic)
 
-    def _largest_epoch(self) -> int:
-        """The largest epoch in any partition: the metadata log may have forgotten some."""
-        largest = 0
+    def _seen_in_partitions(self) -> tuple[int, int]:
+        """The largest epoch and producer id: the metadata log may have forgotten some."""
+        epoch, producer_id = 0, -1
         for topic in self.topics:
             for index in range(topic.partition_count):
                 partition = self.partition(topic, index)
-                largest = max(largest, partition.epochs.latest)
+                epoch = max(epoch, partition.epochs.latest)
+                producer_id = max([producer_id, *(known for known, _ in partition.producers)])
                 partition.abandon()
         self._partitions.clear()
-        return largest
+        return epoch, producer_id
 
     def _report(self, damage: Damage) -> None:
         if damage.path.startswith(self._metadata_directory):

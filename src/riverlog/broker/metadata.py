@@ -34,15 +34,18 @@ class Metadata:
             self._apply(fact)
         self._next_producer_id = self._producer_ids_end
 
-    async def start(self, epoch_seen: int) -> None:
+    async def start(self, epoch_seen: int, producer_id_seen: int) -> None:
         """Takes an epoch that nobody had, durably; on the first start names the cluster too.
 
-        `epoch_seen` is the largest one found in partitions, in case the log has lost its own.
+        What was seen are the largest ones found in partitions, in case the log has lost its own.
         """
         facts: list[Fact] = [BrokerStarted(max(self.epoch, epoch_seen) + 1)]
         if not self.cluster_id:
             facts.append(ClusterFormed(str(new_uuid(self._chance))))
+        if producer_id_seen >= self._producer_ids_end:
+            facts.append(ProducerIdsTaken(producer_id_seen + 1))
         await self._record(*facts)
+        self._next_producer_id = self._producer_ids_end
 
     async def create_topic(
         self, name: str, partition_count: int, configs: Mapping[str, str]

@@ -41,10 +41,6 @@ class TopicFiles:
         self._disk.sync_directory(self._topics)
         self._disk.sync_directory(self._root)
 
-    def has_note(self, topic_id: bytes) -> bool:
-        """Whether there is a copy, sound or not."""
-        return self._disk.exists(f"{self._topics}/{topic_id.hex()}/{TOPIC_FILE}")
-
     def topic_ids(self) -> list[bytes]:
         """The topics that have a directory."""
         if not self._disk.exists(self._topics):

@@ -9,16 +9,19 @@ from riverlog.app import App
 from riverlog.config import BrokerSettings, InvalidAddress, parse_address
 from riverlog.kafka.listener import CannotListen
 from riverlog.runtime import logs
+from riverlog.runtime.memory import keep_freed_memory
 from riverlog.stores.data_directory import NotADataDirectory, UnknownFormat
 from riverlog.stores.directory_lock import AlreadyInUse
 
 # What the person who typed the command can mend; one line says how.
 MENDABLE = (InvalidAddress, CannotListen, NotADataDirectory, UnknownFormat, AlreadyInUse)
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve(options: argparse.Namespace) -> int:
     """Serves until it is told to stop; 0 after a clean stop, 2 when it could not begin."""
     logs.configure(options.log_level, json=options.log_json)
+    keep_freed_memory()
     try:
         app = App(
             data=options.data,
@@ -44,13 +47,15 @@ async def _serve(app: App) -> None:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
 
-    def stop(received: signal.Signals) -> None:
-        # The second one finds the default action again, and ends the process at once.
-        loop.remove_signal_handler(received)
+    def stop() -> None:
+        # The second one, whichever it is, finds the default action and ends the process at once.
+        for number in STOPPING:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
         told_to_stop.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
+    for number in STOPPING:
+        loop.add_signal_handler(number, stop)
     await app.open()
     try:
         await told_to_stop.wait()

@@ -15,6 +15,7 @@ from riverlog.broker.broker import Broker
 from riverlog.config import Address, DoorLimits
 from riverlog.kafka.apis import SLOW, Answer, Apis, Context
 from riverlog.kafka.budget import Budget
+from riverlog.kafka.flushing import Flushing
 from riverlog.kafka.later import Encoded, Later
 from riverlog.protocol.api_keys import ApiKey
 from riverlog.protocol.codec import Codec
@@ -27,7 +28,6 @@ from riverlog.protocol.headers import (
     response_header,
 )
 from riverlog.protocol.wire import Buffer, WireError
-from riverlog.runtime.clock import Clock
 from riverlog.runtime.logs import get
 
 log = get(__name__)
@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
         advertised: Address,
         limits: DoorLimits,
         budget: Budget,
-        clock: Clock,
+        flushing: Flushing,
         open_connections: set["Connection"],
     ) -> None:
         self._broker = broker
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._advertised = advertised
         self._limits = limits
         self._budget = budget
-        self._clock = clock
+        self._flushing = flushing
         self._open_connections = open_connections
         self._frames = FrameSplitter(limits.frame_bytes_max)
         self._unstarted: deque[bytes] = deque()
@@ -135,6 +135,7 @@ class Connection(asyncio.Protocol):
             self._unstarted.extend(frames)
             self._start_requests()
             self._flush()
+            self._broker.commit_soon()
 
     def pause_writing(self) -> None:
         self._is_writable = False
@@ -142,7 +143,8 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_writable = True
-        self._start_and_flush()
+        self.start_and_flush()
+        self._read_or_not()
 
     def connection_lost(self, error: Exception | None) -> None:
         if self not in self._open_connections:
@@ -270,9 +272,8 @@ class Connection(asyncio.Protocol):
             return
         self._complete(reply, answer)
         if not self._flush_is_due:
-            # A group commit answers many at once: one write for all of this connection's.
             self._flush_is_due = True
-            self._loop.call_soon(self._start_and_flush)
+            self._flushing.add(self)
 
     def _complete(self, reply: Reply, answer: Any) -> None:
         reply.is_done = True
@@ -295,10 +296,13 @@ class Connection(asyncio.Protocol):
 
     # Replies.
 
-    def _start_and_flush(self) -> None:
+    def start_and_flush(self) -> None:
+        """Sends the replies that are ready, and goes on with what waited for them."""
         self._flush_is_due = False
-        if not self._is_lost:
-            self._flush()
+        if self._is_lost:
+            return
+        self._flush()
+        if self._unstarted:
             self._start_requests()
             self._flush()
 

@@ -8,6 +8,7 @@ from riverlog.config import Address, DoorLimits
 from riverlog.kafka.apis import Apis
 from riverlog.kafka.budget import Budget
 from riverlog.kafka.connection import Connection
+from riverlog.kafka.flushing import Flushing
 from riverlog.runtime.clock import Clock
 
 BACKLOG = 1024
@@ -38,6 +39,8 @@ class Listener:
         self._limits = limits
         self._clock = clock
         self._budget = Budget(limits)
+        self._flushing = Flushing()
+        broker.on_committed(self._flushing.flush)
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
         self.address = listen
@@ -60,7 +63,7 @@ class Listener:
                 advertised,
                 self._limits,
                 self._budget,
-                self._clock,
+                self._flushing,
                 self._connections,
             ),
             sock=listening,

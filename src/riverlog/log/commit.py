@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from riverlog.runtime.turns import is_last_of_turn
 from riverlog.stores.syncer import Job, Outcome, Syncer
 
 
@@ -18,11 +19,13 @@ class GroupCommit:
     """Runs rounds for as long as anything is dirty; belongs to one event loop.
 
     What becomes dirty while a round runs waits for the next one. Everything that was read from
-    all sockets in one turn of the loop shares a round.
+    all sockets in one turn of the loop shares a round. `after_round` is called when everyone has
+    been told how a round ended.
     """
 
     def __init__(self, syncer: Syncer) -> None:
         self._syncer = syncer
+        self.after_round: list[Callable[[], None]] = []
         self._dirty: dict[int, Committed] = {}
         self._is_running = False
         self._is_due = False
@@ -34,6 +37,14 @@ class GroupCommit:
         if not (self._is_running or self._is_due):
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._begin_round)
+
+    def begin_if_quiet(self) -> None:
+        """Begins a round that is due at once when nothing else could still join it in this turn.
+
+        A lone publisher is answered a turn of the loop earlier for it.
+        """
+        if self._is_due and is_last_of_turn(asyncio.get_running_loop(), own=1):
+            self._begin_round()
 
     def forget(self, partition: Committed) -> None:
         """Leaves out a partition that is gone."""
@@ -58,6 +69,8 @@ class GroupCommit:
             self._is_running = False
             for ended, outcome in zip(tell, outcomes, strict=True):
                 ended(outcome)
+            for callback in self.after_round:
+                callback()
             if self._dirty and not self._is_due:
                 self._is_due = True
                 asyncio.get_running_loop().call_soon(self._begin_round)
