@@ -103,19 +103,19 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # A socket's transport is one, though other loops' are not derived from it.
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self._loop = asyncio.get_running_loop()
         if not self._budget.has_room_for_connection:
             log.warning("connection refused", connections_max=self._limits.connections_max)
             self._is_lost = True
-            transport.abort()
+            self._transport.abort()
             return
         self._budget.connections += 1
         self._open_connections.add(self)
         peer = transport.get_extra_info("peername")
         self._client_host = str(peer[0]) if isinstance(peer, tuple) else ""
-        transport.set_write_buffer_limits(high=self._limits.unread_reply_bytes_max)
+        self._transport.set_write_buffer_limits(high=self._limits.unread_reply_bytes_max)
 
     def data_received(self, data: bytes) -> None:
         held_bytes = self._frames.held_bytes
