@@ -89,26 +89,26 @@ class Metadata:
         self._log.close()
 
     async def _record(self, *facts: Fact) -> None:
-        durable = self._last_record = self._log.append(*facts)
-        for fact in facts:
-            self._decide(fact)
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def settle(done: asyncio.Future[None]) -> None:
-            if done.exception() is None:
+        def told(error: Exception | None) -> None:
+            if error is None:
                 for fact in facts:
                     self._apply(fact)
+                durable.set_result(None)
             else:
                 self._decide_again()
+                durable.set_exception(error)
 
-        if durable.done():
-            settle(durable)
-        else:
-            durable.add_done_callback(settle)
+        self._log.append(told, *facts)
+        for fact in facts:
+            self._decide(fact)
+        self._last_record = durable
         # Whoever asked may go away; the facts do not.
         await asyncio.shield(durable)
 
     def _decide_again(self) -> None:
-        """What was decided since a failed write may rest on it: starts from what is durable."""
+        """What was not durable yet has failed, all of it: starts from what is."""
         self._decided = Topics()
         for topic in self.topics:
             self._decided.apply(topic)

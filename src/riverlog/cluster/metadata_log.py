@@ -1,10 +1,10 @@
 """The metadata log: facts, one after the other, in a partition of their own."""
 
-import asyncio
 from collections.abc import Iterator
 
 from riverlog.cluster.facts import Fact, decode, encode
 from riverlog.log.partition import Partition
+from riverlog.log.waiting import Told
 from riverlog.records.batch import read_header
 from riverlog.records.builder import build_batch
 from riverlog.records.record import Record, iterate
@@ -34,21 +34,18 @@ class MetadataLog:
                 position += header.size_bytes
                 offset = header.next_offset
 
-    def append(self, *facts: Fact) -> "asyncio.Future[None]":
-        """Writes facts down, all or none; done when they are durable, in the order of calls.
+    def append(self, told: Told, *facts: Fact) -> None:
+        """Writes facts down, all or none; `told` hears when they are durable, or why they are not.
 
-        Raises `StorageFailed`, at once or from the future.
+        In the order of the calls, and before anything else is written after a failure. Raises
+        `StorageFailed` when the disk refuses them at once; nothing was written then.
         """
         now_ms = self._clock.now_ms()
         batch = build_batch(
             [Record(number, now_ms, None, encode(fact)) for number, fact in enumerate(facts)]
         )
         appended = self._partition.append(batch, read_header(batch), now_ms)
-        durable = self._partition.durable(appended.end_offset)
-        if durable is None:
-            durable = asyncio.get_running_loop().create_future()
-            durable.set_result(None)
-        return durable
+        self._partition.waiting.tell(appended.end_offset, told)
 
     def close(self) -> None:
         """Leaves everything durable; raises `OSError`."""

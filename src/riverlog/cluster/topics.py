@@ -102,7 +102,8 @@ class Topics:
             case TopicDeleted():
                 self._deleted_ids.add(fact.topic_id)
                 topic = self._by_id.pop(fact.topic_id, None)
-                if topic is not None:
+                # Damage may have taken the end of a topic whose name another one has by now.
+                if topic is not None and self._by_name.get(topic.name) is topic:
                     del self._by_name[topic.name]
                     del self._by_metric_name[_metric_name(topic.name)]
 

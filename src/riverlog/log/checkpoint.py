@@ -103,6 +103,11 @@ class Checkpoint(NamedTuple):
             ),
         )
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Segment and position; places are in the order of the log."""
+        return self.base_offset, self.position
+
     def restore(self) -> tuple[Epochs, Producers]:
         producers = Producers()
         for producer_id, epoch, batches in self.producers:

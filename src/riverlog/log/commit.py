@@ -59,10 +59,11 @@ class GroupCommit:
     def _begin_round(self) -> None:
         self._is_due = False
         if self._is_running or not self._dirty:
+            self._tell_idle()
             return
         self._is_running = True
-        begun = [partition.begin_sync() for partition in self._dirty.values()]
-        self._dirty = {}
+        dirty, self._dirty = self._dirty, {}
+        begun = [partition.begin_sync() for partition in dirty.values()]
         tell = [ended for _, ended in begun]
 
         def finished(outcomes: list[Outcome]) -> None:
@@ -74,7 +75,11 @@ class GroupCommit:
             if self._dirty and not self._is_due:
                 self._is_due = True
                 asyncio.get_running_loop().call_soon(self._begin_round)
-            elif self._idle is not None and not self._dirty and not self._idle.done():
-                self._idle.set_result(None)
+            self._tell_idle()
 
         self._syncer.run([job for job, _ in begun], finished)
+
+    def _tell_idle(self) -> None:
+        is_idle = not self._dirty and not self._is_running
+        if is_idle and self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from riverlog.log.segment import Segment
+from riverlog.log.segment import Hole, Segment
 from riverlog.stores.disk import Disk, opened
 from riverlog.stores.small_file import DamagedFile, read_small_file, set_aside, write_small_file
 
@@ -43,19 +43,25 @@ def keep_aside(disk: Disk, segment: Segment, start: int, end: int, kind: str) ->
     return aside
 
 
-def note_holes(disk: Disk, segment: Segment, holes: list[tuple[int, int]], report: Report) -> None:
+def note_holes(disk: Disk, segment: Segment, holes: list[Hole], report: Report) -> None:
     """Remembers stretches found damaged, keeps their bytes aside and reports the new ones."""
-    new = [hole for hole in holes if hole not in segment.holes]
+    new = [hole for hole in holes if not _is_within(hole, segment.holes)]
     if not new:
         return
     for start, end in new:
         kept_in = keep_aside(disk, segment, start, end, "damaged")
         report(Damage(segment.path, start, end - start, "batches do not match", kept_in))
-    segment.holes = sorted({*segment.holes, *new})
-    write_small_file(disk, segment.beside(DAMAGE_SUFFIX), json.dumps(segment.holes).encode())
+    _write_holes(disk, segment, _merged([*segment.holes, *new]))
 
 
-def read_holes(disk: Disk, segment: Segment, report: Report) -> list[tuple[int, int]]:
+def forget_holes(disk: Disk, segment: Segment, position: int) -> None:
+    """Forgets what was found damaged behind `position`: the file ends there from now on."""
+    before = [hole for hole in segment.holes if hole[0] < position]
+    if before != segment.holes:
+        _write_holes(disk, segment, before)
+
+
+def read_holes(disk: Disk, segment: Segment, report: Report) -> list[Hole]:
     """The stretches found damaged in earlier lives of the broker."""
     content = read_checked(disk, segment.beside(DAMAGE_SUFFIX), report)
     return [] if content is None else [(start, end) for start, end in json.loads(content)]
@@ -71,3 +77,23 @@ def read_checked(disk: Disk, path: str, report: Report) -> bytes | None:
         kept_in = set_aside(disk, path)
         report(Damage(path, 0, 0, str(damage), kept_in))
         return None
+
+
+def _write_holes(disk: Disk, segment: Segment, holes: list[Hole]) -> None:
+    segment.holes = holes
+    write_small_file(disk, segment.beside(DAMAGE_SUFFIX), json.dumps(holes).encode())
+
+
+def _is_within(hole: Hole, holes: list[Hole]) -> bool:
+    return any(start <= hole[0] and hole[1] <= end for start, end in holes)
+
+
+def _merged(holes: list[Hole]) -> list[Hole]:
+    """The same stretches in order, without overlaps."""
+    merged: list[Hole] = []
+    for start, end in sorted(holes):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged

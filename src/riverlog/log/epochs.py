@@ -28,6 +28,11 @@ class Epochs:
     def latest(self) -> int:
         return self._epochs[-1] if self._epochs else NO_EPOCH
 
+    def at(self, offset: int) -> int:
+        """The epoch of the record at `offset`; -1 before the first."""
+        found = bisect_right(self._starts, offset)
+        return self._epochs[found - 1] if found else NO_EPOCH
+
     def note(self, epoch: int, base_offset: int) -> None:
         """Tells of an appended batch; only the first of an epoch is remembered."""
         if epoch > self.latest:

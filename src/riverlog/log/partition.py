@@ -22,7 +22,7 @@ from riverlog.records.crc import Buffer
 from riverlog.stores.disk import Disk
 from riverlog.stores.handles import Handles
 from riverlog.stores.small_file import write_small_file
-from riverlog.stores.syncer import Job, Outcome, Syncer
+from riverlog.stores.syncer import Job, Outcome, Syncer, attempt
 
 
 class Appended(NamedTuple):
@@ -81,7 +81,9 @@ class Partition:
         self._checkpoints = Checkpointer(
             shared.disk, shared.syncer, directories[-1], found.checkpoint
         )
-        self._reader = Reader(self._segments, shared.disk, shared.handles, shared.report)
+        self._reader = Reader(
+            self._segments, self.epochs, shared.disk, shared.handles, shared.report
+        )
         self._tail: Tail | None = None
         if self._segments and not self._segments[-1].is_sealed:
             last = self._segments[-1]
@@ -191,7 +193,10 @@ class Partition:
         self._sync_now(tail)
         segment = tail.segment
         content = seal_of(segment, segment.next_offset).to_bytes()
-        write_small_file(self._shared.disk, segment.beside(SEAL_SUFFIX), content)
+        # After an error the seal may be there or not; behind one nothing may be written, and
+        # without one recovery makes it.
+        with suppress(OSError):
+            write_small_file(self._shared.disk, segment.beside(SEAL_SUFFIX), content)
         segment.is_sealed = True
         self._tail = None
 
@@ -341,14 +346,15 @@ class Partition:
 
         def ended(outcomes: list[Outcome]) -> None:
             self._shared.handles.give_back(segment.path)
+            outcome = outcomes[0]
             if found and not self.is_closed:
-                self._reader.settle(segment, found[0])
+                outcome = attempt(lambda: self._reader.settle(segment, found[0]))
             if ready.done():
                 return
-            if outcomes[0] is None:
+            if outcome is None:
                 ready.set_result(None)
             else:
-                ready.set_exception(outcomes[0])
+                ready.set_exception(outcome)
 
         self._shared.syncer.run_apart(lambda: found.append(verify(file, size, holes)), ended)
         return ready
@@ -368,10 +374,12 @@ class Partition:
         self.is_closed = True
         if self._tail is not None and self._failure is None:
             self._sync_now(self._tail)
-            mark = self._tail.mark()
-            self._checkpoints.keep_last(
-                checkpoint_at(mark, self.log_start_offset, self.epochs, self.producers)
+            last = checkpoint_at(
+                self._tail.mark(), self.log_start_offset, self.epochs, self.producers
             )
+            # A full disk has no room for it; then the next recovery has more to do, and no more.
+            with suppress(OSError):
+                self._checkpoints.keep_last(last)
         self.abandon()
 
     def abandon(self) -> None:

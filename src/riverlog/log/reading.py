@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from riverlog.log.checkpoint import SEAL_SUFFIX
 from riverlog.log.damage import Report, note_holes
-from riverlog.log.epochs import NO_EPOCH
-from riverlog.log.recovery import seal_of
-from riverlog.log.scan import WINDOW_BYTES, scan
+from riverlog.log.epochs import NO_EPOCH, Epochs
+from riverlog.log.recovery import read_seal
+from riverlog.log.scan import WINDOW_BYTES, known_from, scan
 from riverlog.log.segment import Segment
 from riverlog.log.sparse_index import INTERVAL_BYTES, SparseIndex
 from riverlog.log.verification import Verified, verify
@@ -25,7 +25,6 @@ from riverlog.stores.disk import Disk, File
 from riverlog.stores.handles import Handles
 from riverlog.stores.small_file import write_small_file
 
-EPOCH_MAX = 2**31 - 1
 OPENED_BATCH_BYTES_MAX = 64 << 20
 
 # What is checked at once, in the loop: some milliseconds' worth.
@@ -45,12 +44,19 @@ class Timed(NamedTuple):
 
 
 class Reader:
-    """Reads the segments of one partition. `segments` is the partition's own list."""
+    """Reads the segments of one partition. `segments` is the partition's own list, and `epochs`
+    are those of all records that were there at the start."""
 
     def __init__(
-        self, segments: list[Segment], disk: Disk, handles: Handles, report: Report
+        self,
+        segments: list[Segment],
+        epochs: Epochs,
+        disk: Disk,
+        handles: Handles,
+        report: Report,
     ) -> None:
         self._segments = segments
+        self._epochs = epochs
         self._disk = disk
         self._handles = handles
         self._report = report
@@ -104,7 +110,9 @@ class Reader:
         if best is None:
             return None
         segment, position, header = best
-        return self._open_batch(segment, position, header, header.max_timestamp_ms, end_offset)
+        latest_ms = header.max_timestamp_ms
+        found = self._open_batch(segment, position, header, latest_ms, end_offset)
+        return found or Timed(latest_ms, header.base_offset, header.leader_epoch)
 
     def _read_segment(
         self, segment: Segment, offset: int, bytes_max: int, end: int
@@ -204,8 +212,6 @@ class Reader:
         if segment.unverified is None:
             return
         size, expected = segment.unverified
-        segment.unverified = None
-        self.has_unchecked = any(other.unverified is not None for other in self._segments)
         if verified.hash_so_far != expected or verified.index is None:
             self._find_damage(segment, size)
         index = verified.index
@@ -214,6 +220,8 @@ class Reader:
             for position, header in self._walk(segment, 0):
                 index.add(header.base_offset, position, header.max_timestamp_ms)
         segment.index = index
+        segment.unverified = None
+        self.has_unchecked = any(other.unverified is not None for other in self._segments)
 
     def _make_ready(self, segment: Segment) -> None:
         """Checks what was not read since the start, and makes its part of the index."""
@@ -227,14 +235,17 @@ class Reader:
     def _find_damage(self, segment: Segment, size: int) -> None:
         """Some byte was changed: finds which batches are hit, and keeps the rest in service."""
         file = self._handles.use(segment.path)
+        fits = known_from(self._epochs, segment.next_offset)
+        anchors = {end for _, end in segment.holes}
         scanned = scan(
-            file, 0, size, segment.base_offset, NO_EPOCH, EPOCH_MAX, lambda *_batch: None
+            file, 0, size, segment.base_offset, NO_EPOCH, fits, lambda *_batch: None, anchors
         )
         holes = [*scanned.holes, *([(scanned.position, size)] if scanned.position < size else [])]
         note_holes(self._disk, segment, holes, self._report)
         segment.hash_so_far = verify(file, segment.size_bytes, segment.holes).hash_so_far
-        if segment.is_sealed:
-            content = seal_of(segment, segment.next_offset).to_bytes()
+        seal = read_seal(self._disk, segment, self._report)
+        if seal is not None:
+            content = seal._replace(hash_so_far=segment.hash_so_far).to_bytes()
             write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)
 
 

@@ -9,10 +9,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from riverlog.log.checkpoint import CHECKPOINT_NAME, SEAL_SUFFIX, Checkpoint, Seal
-from riverlog.log.damage import Damage, Report, keep_aside, note_holes, read_checked, read_holes
+from riverlog.log.damage import (
+    Damage,
+    Report,
+    forget_holes,
+    keep_aside,
+    note_holes,
+    read_checked,
+    read_holes,
+)
 from riverlog.log.epochs import NO_EPOCH, Epochs
 from riverlog.log.producers import Producers
-from riverlog.log.scan import Scanned, scan
+from riverlog.log.scan import Scanned, known_from, rising_to, scan
 from riverlog.log.segment import Segment, hash_of, segment_names
 from riverlog.records.batch import BatchHeader
 from riverlog.stores.disk import Disk, File, opened
@@ -54,6 +62,7 @@ class Recovery:
         self._report = report
         self._epochs = Epochs()
         self._producers = Producers()
+        self._known_offset = 0
         self._resume_offset = 0
 
     def run(self) -> Recovered:
@@ -63,6 +72,7 @@ class Recovery:
         checkpoint = self._read_checkpoint(bases)
         if checkpoint is not None:
             self._epochs, self._producers = checkpoint.restore()
+            self._known_offset = checkpoint.next_offset
         segments: list[Segment] = []
         for base_offset in bases:
             segment = self._open_segment(base_offset, checkpoint, base_offset == bases[-1])
@@ -98,20 +108,20 @@ class Recovery:
     ) -> Segment:
         segment = Segment(self._directory, base_offset)
         segment.holes = read_holes(self._disk, segment, self._report)
-        seal = self._read_seal(segment)
+        seal = read_seal(self._disk, segment, self._report)
         segment.is_sealed = seal is not None
-        is_known = checkpoint is not None and base_offset <= checkpoint.base_offset
         with opened(self._disk.open(segment.path)) as file:
-            end = file.size()
-            if seal is not None and end >= seal.size_bytes:
-                end = seal.size_bytes
-            covered = 0
-            if checkpoint is not None and is_known:
-                covered = self._take_over(segment, checkpoint, seal, end)
+            end = file.size() if seal is None else min(file.size(), seal.size_bytes)
+            is_whole = self._is_whole(segment, checkpoint, seal, end)
+            covered = self._take_over(segment, checkpoint, seal, end)
             if covered < end:
+                at_least = (0, 0) if checkpoint is None else checkpoint.place
                 # The checkpoint's state holds what stands before it in the log already.
-                is_new = not is_known or bool(checkpoint and covered == checkpoint.position)
-                self._scan(segment, file, covered, end, is_last and seal is None, is_new)
+                is_new = (base_offset, covered) >= at_least
+                may_cut = is_last and seal is None and is_whole and is_new
+                self._scan(segment, file, covered, end, is_new=is_new, may_cut=may_cut)
+        if seal is not None and is_whole and seal.hash_so_far != segment.hash_so_far:
+            self._note_other_hash(segment, seal)
         if seal is not None:
             self._resume_offset = max(self._resume_offset, seal.resume_offset)
         if not is_last and seal is None:
@@ -120,11 +130,26 @@ class Recovery:
             segment.is_sealed = True
         return segment
 
+    def _is_whole(
+        self, segment: Segment, checkpoint: Checkpoint | None, seal: Seal | None, end: int
+    ) -> bool:
+        """Whether all bytes are there that seal and checkpoint tell of; if not, reports it."""
+        size = 0 if seal is None else seal.size_bytes
+        if checkpoint is not None and checkpoint.base_offset == segment.base_offset:
+            size = max(size, checkpoint.position)
+        if size <= end:
+            return True
+        reason = f"{size - end} bytes are missing at the end"
+        self._report(Damage(segment.path, end, size - end, reason, ""))
+        return False
+
     def _take_over(
-        self, segment: Segment, checkpoint: Checkpoint, seal: Seal | None, end: int
+        self, segment: Segment, checkpoint: Checkpoint | None, seal: Seal | None, end: int
     ) -> int:
         """Believes what checkpoint or seal say of the segment; the position they reach to."""
         known: Seal | Checkpoint
+        if checkpoint is None or segment.base_offset > checkpoint.base_offset:
+            return 0
         if segment.base_offset == checkpoint.base_offset:
             known, size = checkpoint, checkpoint.position
         elif seal is not None:
@@ -132,8 +157,6 @@ class Recovery:
         else:
             return 0
         if size > end:
-            reason = f"{size - end} bytes are missing at the end"
-            self._report(Damage(segment.path, end, size - end, reason, ""))
             return 0
         segment.size_bytes = size
         segment.next_offset = known.next_offset
@@ -145,7 +168,7 @@ class Recovery:
         return size
 
     def _scan(
-        self, segment: Segment, file: File, start: int, end: int, is_last: bool, is_new: bool
+        self, segment: Segment, file: File, start: int, end: int, *, is_new: bool, may_cut: bool
     ) -> None:
         """Reads on from `start`; `is_new` batches change the state of the log."""
 
@@ -160,33 +183,48 @@ class Recovery:
                 # Makes the page dirty again, should a failed sync have called it clean.
                 file.write(position, data)
 
+        known = known_from(self._epochs, self._known_offset)
+        fits = rising_to(self._epoch_max) if is_new else known
         epoch = self._epochs.latest if is_new else NO_EPOCH
-        scanned = scan(file, start, end, segment.next_offset, epoch, self._epoch_max, found)
-        self._settle(segment, file, scanned, is_last)
+        anchors = {end for _, end in segment.holes}
+        scanned = scan(file, start, end, segment.next_offset, epoch, fits, found, anchors)
+        holes = list(scanned.holes)
+        if not may_cut and scanned.position < end:
+            holes.append((scanned.position, end))
+        note_holes(self._disk, segment, holes, self._report)
+        if may_cut:
+            self._cut(segment, file, scanned)
         self._has_scanned = True
         if self._rewrites:
             file.sync()
 
-    def _settle(self, segment: Segment, file: File, scanned: Scanned, is_last: bool) -> None:
-        """Keeps aside what is no sound batch: cut at the very end, a hole anywhere else."""
-        holes = list(scanned.holes)
-        if scanned.torn is not None and not is_last:
-            holes.append(scanned.torn)
-        note_holes(self._disk, segment, holes, self._report)
-        if not is_last:
-            return
+    def _cut(self, segment: Segment, file: File, scanned: Scanned) -> None:
+        """Ends the file behind its last batch; what was torn there is kept aside."""
         if scanned.torn is not None:
             start, end = scanned.torn
             kept_in = keep_aside(self._disk, segment, start, end, "torn")
             reason = "the last write was torn; it was not acknowledged as durable"
             self._report(Damage(segment.path, start, end - start, reason, kept_in))
+        forget_holes(self._disk, segment, scanned.position)
         if file.size() > scanned.position:
             file.truncate(scanned.position)
             file.sync()
 
-    def _read_seal(self, segment: Segment) -> Seal | None:
-        content = read_checked(self._disk, segment.beside(SEAL_SUFFIX), self._report)
-        return None if content is None else Seal.from_bytes(content)
+    def _note_other_hash(self, segment: Segment, seal: Seal) -> None:
+        """Batches were found damaged and left out, or all are sound, and an epoch was changed."""
+        size = segment.size_bytes
+        if not segment.holes:
+            kept_in = keep_aside(self._disk, segment, 0, size, "damaged")
+            reason = "the epoch of a batch was changed; which one cannot be told"
+            self._report(Damage(segment.path, 0, size, reason, kept_in))
+        content = seal._replace(hash_so_far=segment.hash_so_far).to_bytes()
+        write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)
+
+
+def read_seal(disk: Disk, segment: Segment, report: Report) -> Seal | None:
+    """What is known of a segment since it was closed; None if it was not, or that is damaged."""
+    content = read_checked(disk, segment.beside(SEAL_SUFFIX), report)
+    return None if content is None else Seal.from_bytes(content)
 
 
 def seal_of(segment: Segment, resume_offset: int) -> Seal:

@@ -11,6 +11,9 @@ from riverlog.records.crc import Buffer
 LOG_SUFFIX = ".log"
 _OFFSET_DIGITS = 20
 
+# From a position in a segment file up to another.
+Hole = tuple[int, int]
+
 
 class Segment:
     """What is known of one segment file. `size_bytes` counts batches, not zeros filled ahead.
@@ -38,7 +41,7 @@ class Segment:
         self.record_count = 0
         self.first_append_ms = NO_TIMESTAMP
         self.index = SparseIndex()
-        self.holes: list[tuple[int, int]] = []
+        self.holes: list[Hole] = []
         self.unverified: tuple[int, int] | None = None
         self.is_sealed = False
 

@@ -1,9 +1,11 @@
 """Writing at the end of a log: the one segment that grows."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from typing import NamedTuple
 
 from riverlog.log.segment import Segment, hash_of
 from riverlog.records.batch import BatchHeader
+from riverlog.stores.disk import File
 from riverlog.stores.handles import Handles
 
 # A file that has its blocks already syncs quicker: only data goes to the disk, no metadata. Small
@@ -15,8 +17,7 @@ _BLOCK_BYTES = 4096
 _ZEROS = bytes(FILL_BYTES_MAX + _BLOCK_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in the log that a sync can make durable."""
 
     segment: Segment
@@ -48,22 +49,39 @@ class Tail:
         end = position + len(data)
         file = self._handles.use(segment.path)
         if self._has_remains:
-            # Part of a refused batch; a shorter one written over it would leave its end behind.
-            file.truncate(position)
-            self._has_remains = False
-        zeros = 0
-        if end > self._file_bytes and len(data) <= FILLED_BATCH_BYTES_MAX:
-            target = end + min(end, FILL_BYTES_MAX)
-            zeros = -(-target // _BLOCK_BYTES) * _BLOCK_BYTES - end
+            self._cut_remains()
         try:
-            file.write(position, data + _ZEROS[:zeros] if zeros else data)
+            file.write(position, data)
         except OSError:
             self._has_remains = True
             self._file_bytes = position
+            with suppress(OSError):
+                self._cut_remains()
             raise
-        self._file_bytes = max(self._file_bytes, end + zeros)
         segment.hash_so_far = hash_of(data, segment.hash_so_far)
         segment.add(header, position)
+        if end > self._file_bytes:
+            self._file_bytes = end
+            if len(data) <= FILLED_BATCH_BYTES_MAX:
+                self._fill(file)
+
+    def _cut_remains(self) -> None:
+        """Takes away the part of a refused batch that was written: others may need the room, and
+        a shorter batch written over it would leave its end behind."""
+        self._handles.use(self.segment.path).truncate(self.segment.size_bytes)
+        self._has_remains = False
+
+    def _fill(self, file: File) -> None:
+        """Writes zeros ahead; where they do not fit, the room is left for records."""
+        end = self._file_bytes
+        target = -(-(end + min(end, FILL_BYTES_MAX)) // _BLOCK_BYTES) * _BLOCK_BYTES
+        try:
+            file.write(end, _ZEROS[: target - end])
+        except OSError:
+            with suppress(OSError):
+                file.truncate(end)
+        else:
+            self._file_bytes = target
 
     def mark(self) -> Mark:
         """Everything written so far."""

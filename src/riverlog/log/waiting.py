@@ -37,12 +37,11 @@ class Waiting:
 
     def reached(self, end_offset: int) -> None:
         """Tells everyone whose records are durable by now, and all watchers."""
-        waiting, self._told = self._told, []
-        for wanted, told in waiting:
-            if wanted <= end_offset:
-                told(None)
-            else:
-                self._told.append((wanted, told))
+        # Whoever is told may write on at once: the others must be waiting by then.
+        reached = [told for wanted, told in self._told if wanted <= end_offset]
+        self._told = [waiting for waiting in self._told if waiting[0] > end_offset]
+        for told in reached:
+            told(None)
         self.wake()
 
     def failed(self, error: Exception) -> None:

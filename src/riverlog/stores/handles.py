@@ -45,7 +45,10 @@ class Handles:
         return file
 
     def give_back(self, path: str) -> None:
-        file, count = self._lent.pop(path)
+        """Ends what `lend` began; nothing is left to do after `close`."""
+        file, count = self._lent.pop(path, (None, 0))
+        if file is None:
+            return
         if count > 1:
             self._lent[path] = (file, count - 1)
         elif path in self._dropped:

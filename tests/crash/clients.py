@@ -1,0 +1,186 @@
+"""The clients of a broker under test. They believe only what they are told, and keep book of it."""
+
+import asyncio
+
+from riverlog.broker.broker import Broker
+from riverlog.cluster.topics import TopicCreated
+from riverlog.log.errors import LogClosed, StorageFailed
+from riverlog.log.partition import Appended, Partition
+from riverlog.log.producers import OutOfOrderSequence
+from riverlog.records.batch import read_header
+from riverlog.records.builder import build_batch
+from riverlog.records.record import Record, iterate
+from riverlog.testing import history
+from riverlog.testing.history import Acks
+from tests.crash.story import TOPIC, Batch, Producer, Story
+
+READ_BYTES = 700
+
+
+class Producing:
+    """One producer at work in one life of a broker."""
+
+    def __init__(
+        self, broker: Broker, topic: TopicCreated, story: Story, producer: Producer
+    ) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._story = story
+        self._producer = producer
+        self._partition = f"{TOPIC}-{producer.partition}"
+        if not producer.is_idempotent:
+            producer.unanswered.clear()
+        for batch in producer.unanswered:
+            batch.is_in_flight = False
+
+    async def run(self, turns: int) -> None:
+        producer, chance = self._producer, self._story.chance
+        for _ in range(turns):
+            await asyncio.sleep(chance.below(400) / 1_000_000)
+            if producer.has_given_up:
+                return
+            try:
+                log = self._broker.partition(self._topic, producer.partition)
+            except OSError:
+                self._story.refusals[self._partition] += 1
+                continue
+            for batch in list(producer.unanswered):
+                # Now and then an impatient client repeats what is still under way.
+                if not batch.is_in_flight or (producer.is_idempotent and chance.happens(0.1)):
+                    self._send(log, batch)
+            if len(producer.unanswered) < producer.unanswered_max:
+                batch = producer.new_batch(chance)
+                producer.unanswered.append(batch)
+                self._send(log, batch)
+
+    def _send(self, log: Partition, batch: Batch) -> None:
+        producer, story = self._producer, self._story
+        for record_id, payload in batch.records:
+            story.history.sent(record_id, self._partition, payload, producer.name)
+        batch.is_in_flight = True
+        try:
+            appended = self._broker.append(log, self._encode(batch))
+        except (StorageFailed, LogClosed):
+            self._failed(batch)
+            return
+        except OutOfOrderSequence:
+            # One before it is missing: it is yet to be sent again, or gone for good.
+            batch.is_in_flight = False
+            producer.has_given_up |= batch is producer.unanswered[0]
+            return
+        durable = None
+        if producer.acks is Acks.ALL:
+            durable = log.durable(appended.end_offset)
+        if durable is None:
+            self._answered(batch, appended)
+        else:
+            durable.add_done_callback(lambda done: self._settled(batch, appended, done))
+
+    def _settled(self, batch: Batch, appended: Appended, done: asyncio.Future[None]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            self._failed(batch)
+        else:
+            self._answered(batch, appended)
+
+    def _answered(self, batch: Batch, appended: Appended) -> None:
+        for number, (record_id, _) in enumerate(batch.records):
+            offset = appended.base_offset + number
+            self._story.history.acknowledged(record_id, offset, self._producer.acks)
+        self._producer.answered_count += 1
+        self._forget(batch)
+
+    def _failed(self, batch: Batch) -> None:
+        self._story.refusals[self._partition] += 1
+        batch.is_in_flight = False
+        if not self._producer.is_idempotent:
+            self._forget(batch)
+
+    def _forget(self, batch: Batch) -> None:
+        unanswered = self._producer.unanswered
+        unanswered[:] = [other for other in unanswered if other is not batch]
+
+    def _encode(self, batch: Batch) -> bytes:
+        now_ms = self._broker.clock.now_ms()
+        is_idempotent = self._producer.is_idempotent
+        return build_batch(
+            [
+                Record(number, now_ms, record_id.encode(), payload)
+                for number, (record_id, payload) in enumerate(batch.records)
+            ],
+            producer_id=self._producer.producer_id,
+            producer_epoch=0 if is_idempotent else -1,
+            base_sequence=batch.base_sequence if is_idempotent else -1,
+        )
+
+
+class Consuming:
+    """A consumer of one partition that begins anywhere and reads on from there."""
+
+    def __init__(self, broker: Broker, topic: TopicCreated, index: int, story: Story) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._index = index
+        self._story = story
+
+    async def run(self, turns: int) -> None:
+        chance, history = self._story.chance, self._story.history
+        offset = -1
+        for _ in range(turns):
+            await asyncio.sleep(chance.below(600) / 1_000_000)
+            try:
+                log = self._broker.partition(self._topic, self._index)
+                if offset < 0:
+                    offset = chance.between(log.log_start_offset, log.high_watermark)
+                records = read_on(log, offset)
+            except OSError:
+                self._story.failed_reads += 1
+                continue
+            for record in records:
+                if record.offset >= offset:
+                    history.consumed("consumer", f"{TOPIC}-{self._index}", record)
+                    offset = record.offset + 1
+
+
+def read_on(log: Partition, offset: int) -> list[history.Record]:
+    """What one fetch gives, record by record."""
+    records = []
+    data = log.read(offset, READ_BYTES)
+    position = 0
+    while position < len(data):
+        header = read_header(data, position)
+        for record in iterate(data, position, decompressed_bytes_max=1 << 20):
+            assert record.key is not None
+            assert record.value is not None
+            records.append(history.Record(record.offset, record.key.decode(), record.value))
+        position += header.size_bytes
+    return records
+
+
+def read_all(log: Partition) -> list[history.Record]:
+    """Everything from the start of the log on, fetch by fetch."""
+    records: list[history.Record] = []
+    offset = log.log_start_offset
+    while found := [record for record in read_on(log, offset) if record.offset >= offset]:
+        records += found
+        offset = found[-1].offset + 1
+    assert offset <= log.high_watermark, "more was read than is durable"
+    return records
+
+
+async def administer(broker: Broker, story: Story) -> None:
+    """Makes topics, ends some of them, and takes a producer id."""
+    for _ in range(2):
+        await asyncio.sleep(story.chance.below(1_000) / 1_000_000)
+        name = f"topic-{len(story.topics)}"
+        try:
+            story.topics[name] = None
+            topic = await broker.create_topic(name, 1, {})
+            story.topics[name] = True
+            if story.chance.happens(0.3):
+                story.topics[name] = None
+                await broker.delete_topic(topic.topic_id)
+                story.topics[name] = False
+            if story.chance.happens(0.5):
+                story.producer_ids.append(await broker.new_producer_id())
+        except (StorageFailed, LogClosed, OSError):
+            continue
