@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from riverlog.protocol.schema import Field
+from riverlog.protocol.source import Compiled, Source
 from riverlog.protocol.wire import (
     STRING_BYTES_MAX,
     UNPACKED_ELEMENTS_MAX,
@@ -25,31 +26,28 @@ FIXED = {
     "int64": "q", "float64": "d", "uuid": "16s",
 }  # fmt: skip
 
-# Compiled element readers by class, so that a struct used twice is compiled once per version.
-Compiled = dict[Any, Callable[..., Any]]
-
 
 def compile_decoder(cls: Any, version: int, is_flexible: bool, compiled: Compiled) -> Decode[Any]:
     """The reader of `cls` at `version`; `compiled` is shared by all structs of one message."""
     if cls in compiled:
         return compiled[cls]
-    source = _Source(version, is_flexible, compiled)
-    source.add(f"def decode(data, position, new=new, cls=cls):  # {cls.__name__} v{version}")
-    source.add("    size = len(data)")
-    source.add("    self = new(cls)")
-    source.scope |= {"new": object.__new__, "cls": cls}
+    reading = _Reading(version, is_flexible, compiled)
+    reading.add(f"def decode(data, position, new=new, cls=cls):  # {cls.__name__} v{version}")
+    reading.add("    size = len(data)")
+    reading.add("    self = new(cls)")
+    reading.source.scope |= {"new": object.__new__, "cls": cls}
     present = [field for field in cls.FIELDS if version in field.versions]
     plain = [field for field in present if field.tag is None]
     for field in cls.FIELDS:
         if field not in plain:
-            source.add(f"    self.{field.name} = {source.constant(field.default)}")
-    source.read_all(plain)
+            reading.add(f"    self.{field.name} = {reading.source.constant(field.default)}")
+    reading.read_all(plain)
     if is_flexible:
-        source.read_tagged([field for field in present if field.tag is not None])
+        reading.read_tagged([field for field in present if field.tag is not None])
     else:
-        source.add("    self.unknown_tags = b''")
-    source.add("    return self, position")
-    compiled[cls] = source.build()
+        reading.add("    self.unknown_tags = b''")
+    reading.add("    return self, position")
+    compiled[cls] = reading.source.build("decode")
     return compiled[cls]
 
 
@@ -71,38 +69,23 @@ def _least(field: Field, version: int, is_flexible: bool) -> int:
     return 2 if field.kind == "string" else 4
 
 
-class _Source:
-    """Lines of Python, and the names they refer to."""
+class _Reading:
+    """Writes the lines that read one struct."""
 
     def __init__(self, version: int, is_flexible: bool, compiled: Compiled) -> None:
         self.version = version
         self.is_flexible = is_flexible
         self.compiled = compiled
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {
-            "WireError": WireError,
-            "PackedArray": PackedArray,
-            "uvarint_rest": uvarint_rest,
-            "read_tags": read_tags,
-        }
-
-    def add(self, line: str) -> None:
-        self.lines.append(line)
-
-    def constant(self, value: Any) -> str:
-        name = f"c{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        self.source = Source(
+            WireError=WireError,
+            PackedArray=PackedArray,
+            uvarint_rest=uvarint_rest,
+            read_tags=read_tags,
+        )
+        self.add = self.source.add
 
     def unpacker(self, layout: str) -> str:
-        name = f"unpack_{layout.replace('?', 'bool')}"
-        self.scope[name] = struct.Struct(">" + layout).unpack_from
-        return name
-
-    def build(self) -> Callable[..., Any]:
-        exec("\n".join(self.lines), self.scope)
-        built: Callable[..., Any] = self.scope["decode"]
-        return built
+        return self.source.struct_call("unpack_from", layout)
 
     def read_all(self, fields: list[Field]) -> None:
         run: list[Field] = []
@@ -174,7 +157,7 @@ class _Source:
         least = width_of(element, self.version, self.is_flexible)
         self.add(f"{indent}if length > (size - position) // {least}:")
         self.add(f"{indent}    raise WireError('an array is longer than its bytes')")
-        read = self.constant(self._element_reader(element))
+        read = self.source.constant(self._element_reader(element))
         self.add(f"{indent}if length <= {UNPACKED_ELEMENTS_MAX}:")
         self.add(f"{indent}    {target} = items = []")
         self.add(f"{indent}    for _ in range(length):")
@@ -195,17 +178,17 @@ class _Source:
         field: Field = element()
         field.name = "an element"
         if field.kind not in self.compiled:
-            source = _Source(self.version, self.is_flexible, self.compiled)
-            source.add("def decode(data, position):")
-            source.add("    size = len(data)")
-            source.read_one(field, "element", "    ")
-            source.add("    return element, position")
-            self.compiled[field.kind] = source.build()
+            reading = _Reading(self.version, self.is_flexible, self.compiled)
+            reading.add("def decode(data, position):")
+            reading.add("    size = len(data)")
+            reading.read_one(field, "element", "    ")
+            reading.add("    return element, position")
+            self.compiled[field.kind] = reading.source.build("decode")
         return self.compiled[field.kind]
 
     def _read_structure(self, field: Field, target: str, is_nullable: bool, indent: str) -> None:
         decode = compile_decoder(field.of, self.version, self.is_flexible, self.compiled)
-        read = self.constant(decode)
+        read = self.source.constant(decode)
         if is_nullable:
             self.add(f"{indent}is_present, = {self.unpacker('b')}(data, position); position += 1")
             self.add(f"{indent}if is_present < 0: {target} = None")

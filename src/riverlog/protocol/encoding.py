@@ -5,12 +5,12 @@ the version does not have is left out; a tagged field is written only when it di
 default, as Kafka does. A value that does not fit its type is our own mistake and raises.
 """
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
-from riverlog.protocol.decoding import FIXED, Compiled
+from riverlog.protocol.decoding import FIXED
 from riverlog.protocol.schema import Field
+from riverlog.protocol.source import Compiled, Source
 from riverlog.protocol.wire import SMALL_UVARINTS, STRING_BYTES_MAX, Write, uvarint, write_tags
 
 Encode = Callable[[Any, Write], None]
@@ -20,51 +20,32 @@ def compile_encoder(cls: Any, version: int, is_flexible: bool, compiled: Compile
     """The writer of `cls` at `version`; `compiled` is shared by all structs of one message."""
     if cls in compiled:
         return compiled[cls]
-    source = _Source(version, is_flexible, compiled)
-    source.add(f"def encode(self, write):  # {cls.__name__} v{version}")
+    writing = _Writing(version, is_flexible, compiled)
+    writing.add(f"def encode(self, write):  # {cls.__name__} v{version}")
     present = [field for field in cls.FIELDS if version in field.versions]
-    source.write_all([field for field in present if field.tag is None])
+    writing.write_all([field for field in present if field.tag is None])
     if is_flexible:
-        source.write_tagged([field for field in present if field.tag is not None])
-    compiled[cls] = source.build()
+        writing.write_tagged([field for field in present if field.tag is not None])
+    writing.add("    return")
+    compiled[cls] = writing.source.build("encode")
     return compiled[cls]
 
 
-class _Source:
-    """Lines of Python, and the names they refer to."""
+class _Writing:
+    """Writes the lines that write one struct."""
 
     def __init__(self, version: int, is_flexible: bool, compiled: Compiled) -> None:
         self.version = version
         self.is_flexible = is_flexible
         self.compiled = compiled
         self.sink = "write"
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {
-            "SMALL": SMALL_UVARINTS,
-            "uvarint": uvarint,
-            "write_tags": write_tags,
-            "text": _text,
-        }
-
-    def add(self, line: str) -> None:
-        self.lines.append(line)
-
-    def constant(self, value: Any) -> str:
-        name = f"c{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        self.source = Source(
+            SMALL=SMALL_UVARINTS, uvarint=uvarint, write_tags=write_tags, text=_text
+        )
+        self.add = self.source.add
 
     def packer(self, layout: str) -> str:
-        name = f"pack_{layout.replace('?', 'bool')}"
-        self.scope[name] = struct.Struct(">" + layout).pack
-        return name
-
-    def build(self) -> Encode:
-        if len(self.lines) == 1:
-            self.add("    pass")
-        exec("\n".join(self.lines), self.scope)
-        built: Encode = self.scope["encode"]
-        return built
+        return self.source.struct_call("pack", layout)
 
     def write_all(self, fields: list[Field]) -> None:
         run: list[Field] = []
@@ -99,7 +80,7 @@ class _Source:
             if self.version in field.nullable:
                 self.add(f"{indent}{self.sink}(b'\\x01')")
             encode = compile_encoder(field.of, self.version, self.is_flexible, self.compiled)
-            self.add(f"{indent}{self.constant(encode)}(value, {self.sink})")
+            self.add(f"{indent}{self.source.constant(encode)}(value, {self.sink})")
         elif kind == "array":
             self._write_length(kind, indent)
             self._write_elements(field.of, indent)
@@ -127,7 +108,7 @@ class _Source:
     def _write_elements(self, element: Any, indent: str) -> None:
         if isinstance(element, type):
             encode = compile_encoder(element, self.version, self.is_flexible, self.compiled)
-            write_element = self.constant(encode)
+            write_element = self.source.constant(encode)
             self.add(f"{indent}for element in value: {write_element}(element, {self.sink})")
             return
         self.add(f"{indent}for element in value:")
@@ -142,7 +123,7 @@ class _Source:
             if field.kind == "array":
                 self.add(f"    if {value}:")
             else:
-                default = self.constant(_omitted(field))
+                default = self.source.constant(_omitted(field))
                 self.add(f"    if {value} is not None and {value} != {default}:")
             self.add("        parts = []")
             self.sink = "parts.append"
