@@ -39,3 +39,16 @@ def test_the_disks_tried_do_get_full() -> None:
         refusals[capacity_bytes] = saga.story.refusals.total()
     assert max(refusals.values()) > 20
     assert min(refusals.values()) == 0
+
+
+@pytest.mark.parametrize("capacity_bytes", range(4_096, 16_000, 1_024))
+def test_a_broker_starts_again_on_a_full_disk_and_serves_reads(capacity_bytes: int) -> None:
+    saga = Saga.begin(f"full again {capacity_bytes}")
+    saga.disk.capacity_bytes = capacity_bytes
+    assert saga.live()
+    assert saga.story.refusals.total() > 0
+    saga.kill()
+    assert saga.live()
+    saga.disk.capacity_bytes = None
+    saga.kill()
+    saga.verify()

@@ -225,9 +225,10 @@ async def test_holes_that_meet_become_one() -> None:
     assert values(open_log(disk, epoch=5, report=lambda _: None)) == [b"3", b"4"]
 
 
-async def test_damage_to_a_broken_segment_gives_no_offset_again() -> None:
+@pytest.mark.parametrize("checkpoint_bytes", [1, 1 << 20])
+async def test_damage_to_a_broken_segment_gives_no_offset_again(checkpoint_bytes: int) -> None:
     disk = new_disk()
-    log = open_log(disk)
+    log = open_log(disk, settings=LogSettings(checkpoint_bytes=checkpoint_bytes))
     await append(log, b"a")
     await append(log, b"b")
     disk.inject(Fault(Effect.EIO, ops=frozenset({Op.SYNC})))

@@ -17,8 +17,8 @@ from riverlog.kafka.apis import SLOW, Answer, Apis, Context
 from riverlog.kafka.budget import Budget
 from riverlog.kafka.flushing import Flushing
 from riverlog.kafka.later import Encoded, Later
+from riverlog.kafka.replies import Caller, Reply
 from riverlog.protocol.api_keys import ApiKey
-from riverlog.protocol.codec import Codec
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.frames import PREFIX_BYTES, FrameSplitter
 from riverlog.protocol.headers import (
@@ -39,31 +39,6 @@ FLUSH_BYTES = 64 * 1024
 # Who calls is remembered for a few versions, unless it is long.
 CALLERS_MAX = 32
 CALLER_BYTES_MAX = 512
-
-
-class Reply:
-    """The place of one request in the order of replies."""
-
-    __slots__ = ("codec", "header", "is_done", "is_overlapping", "parts", "request_bytes", "task")
-
-    def __init__(self, request_bytes: int, header: bytes, codec: Codec) -> None:
-        self.request_bytes = request_bytes
-        self.header = header
-        self.codec = codec
-        self.is_done = False
-        self.is_overlapping = False
-        self.parts: list[Buffer] | None = None
-        self.task: asyncio.Task[Any] | None = None
-
-
-class Caller:
-    """The rest of a request header, and what it tells handlers."""
-
-    __slots__ = ("context", "header")
-
-    def __init__(self, header: bytes, context: Context) -> None:
-        self.header = header
-        self.context = context
 
 
 class Connection(asyncio.Protocol):

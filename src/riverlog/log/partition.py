@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from riverlog.log.checking import check_apart
 from riverlog.log.checkpoint import SEAL_SUFFIX
 from riverlog.log.checkpointer import Checkpointer, checkpoint_at
 from riverlog.log.commit import GroupCommit
@@ -15,14 +16,13 @@ from riverlog.log.recovery import Recovered, Recovery, seal_of
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.tail import Mark, Tail
-from riverlog.log.verification import Verified, verify
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
 from riverlog.stores.disk import Disk
 from riverlog.stores.handles import Handles
 from riverlog.stores.small_file import write_small_file
-from riverlog.stores.syncer import Job, Outcome, Syncer, attempt
+from riverlog.stores.syncer import Job, Outcome, Syncer
 
 
 class Appended(NamedTuple):
@@ -337,27 +337,12 @@ class Partition:
         A read without it checks at once. Raises `OSError`.
         """
         segment = self._reader.unready(offset)
-        if segment is None or segment.unverified is None:
+        if segment is None:
             return None
-        size, holes = segment.unverified[0], list(segment.holes)
-        file = self._shared.handles.lend(segment.path)
-        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        found: list[Verified] = []
-
-        def ended(outcomes: list[Outcome]) -> None:
-            self._shared.handles.give_back(segment.path)
-            outcome = outcomes[0]
-            if found and not self.is_closed:
-                outcome = attempt(lambda: self._reader.settle(segment, found[0]))
-            if ready.done():
-                return
-            if outcome is None:
-                ready.set_result(None)
-            else:
-                ready.set_exception(outcome)
-
-        self._shared.syncer.run_apart(lambda: found.append(verify(file, size, holes)), ended)
-        return ready
+        shared = self._shared
+        return check_apart(
+            segment, self._reader, shared.handles, shared.syncer, lambda: not self.is_closed
+        )
 
     def first_at_or_after(self, timestamp_ms: int) -> Timed | None:
         """The earliest durable record whose timestamp is at least `timestamp_ms`."""
