@@ -74,7 +74,7 @@ class App:
         )
         for finding in directory.findings:
             log.warning("damage found", path=finding.path, reason=finding.told)
-        world = World(disk, AdaptiveSyncer(), self._clock, self._chance, _report)
+        world = World(disk, AdaptiveSyncer(), self._clock, self._chance, _report, _trouble)
         self._broker = await Broker.open(world, self._data, self._defaults, self._settings)
         listener = Listener(
             self._broker, served(), self._listen, self._advertise, self._limits, self._clock
@@ -108,3 +108,7 @@ def _report(damage: Damage) -> None:
         reason=damage.reason,
         kept_in=damage.kept_in,
     )
+
+
+def _trouble(directory: str, error: OSError) -> None:
+    log.warning("the disk refuses records", directory=directory, reason=error.strerror)

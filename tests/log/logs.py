@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage, Report
-from riverlog.log.partition import Appended, Partition, Shared
+from riverlog.log.partition import Appended, Partition, Shared, Trouble, no_trouble
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import read_header
 from riverlog.records.builder import build_batch
@@ -35,12 +35,12 @@ def open_log(
     report: Report | None = None,
     syncer: Syncer | None = None,
     open_max: int = 8,
+    trouble: Trouble = no_trouble,
 ) -> Partition:
     """A log in its own directory, led at `epoch`, with earlier epochs behind it."""
     syncer = syncer or InlineSyncer()
-    shared = Shared(
-        disk, Handles(disk, open_max), GroupCommit(syncer), syncer, report or _no_damage
-    )
+    handles, commit = Handles(disk, open_max), GroupCommit(syncer)
+    shared = Shared(disk, handles, commit, syncer, report or _no_damage, trouble)
     return Partition(
         shared,
         [DIRECTORY],

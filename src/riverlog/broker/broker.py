@@ -21,7 +21,7 @@ from riverlog.cluster.topics import TopicCreated, TopicExists, Topics
 from riverlog.config import BrokerSettings
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
-from riverlog.log.partition import Appended, Partition, Shared
+from riverlog.log.partition import Appended, Partition, Shared, Trouble, no_trouble
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import check_produced
 from riverlog.records.crc import Buffer
@@ -47,6 +47,7 @@ class World(NamedTuple):
     clock: Clock
     chance: Chance
     report: Callable[[Damage], None]
+    trouble: Trouble = no_trouble
 
 
 class Broker:
@@ -65,6 +66,7 @@ class Broker:
             GroupCommit(world.syncer),
             world.syncer,
             self._report,
+            world.trouble,
         )
         self._files = TopicFiles(world.disk, root)
         self._metadata_directory = f"{root}/metadata"

@@ -8,13 +8,21 @@ import sys
 from riverlog.app import App
 from riverlog.config import BrokerSettings, InvalidAddress, parse_address
 from riverlog.kafka.listener import CannotListen
+from riverlog.log.errors import StorageFailed
 from riverlog.runtime import logs
 from riverlog.runtime.memory import keep_freed_memory
 from riverlog.stores.data_directory import NotADataDirectory, UnknownFormat
 from riverlog.stores.directory_lock import AlreadyInUse
 
 # What the person who typed the command can mend; one line says how.
-MENDABLE = (InvalidAddress, CannotListen, NotADataDirectory, UnknownFormat, AlreadyInUse)
+MENDABLE = (
+    InvalidAddress,
+    CannotListen,
+    NotADataDirectory,
+    UnknownFormat,
+    AlreadyInUse,
+    StorageFailed,
+)
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 

@@ -1,8 +1,11 @@
 """Writes a partition's checkpoints, now and then, out of everyone's way."""
 
+from collections.abc import Sequence
+
 from riverlog.log.checkpoint import CHECKPOINT_NAME, Checkpoint, freeze
 from riverlog.log.epochs import Epochs
 from riverlog.log.producers import Producers
+from riverlog.log.segment import Segment
 from riverlog.log.tail import Mark
 from riverlog.stores.disk import Disk
 from riverlog.stores.small_file import write_small_file
@@ -10,29 +13,24 @@ from riverlog.stores.syncer import Outcome, Syncer
 
 
 class Checkpointer:
-    """Knows the last checkpoint of one partition, and when the next one is due."""
+    """Knows how much of one partition no checkpoint covers, and when the next one is due."""
 
-    def __init__(self, disk: Disk, syncer: Syncer, directory: str, last: Checkpoint | None) -> None:
+    def __init__(self, disk: Disk, syncer: Syncer, directory: str, owed_bytes: int) -> None:
         self._disk = disk
         self._syncer = syncer
         self._path = f"{directory}/{CHECKPOINT_NAME}"
-        self._last = last
         self._is_writing = False
+        self.owed_bytes = owed_bytes
 
-    def is_due(self, mark: Mark, every_bytes: int) -> bool:
-        """Whether recovery would have to scan too much if the log ended at `mark`."""
-        if self._is_writing:
-            return False
-        last = self._last
-        covered = 0
-        if last is not None and last.base_offset == mark.segment.base_offset:
-            covered = last.position
-        return mark.size_bytes - covered >= every_bytes
+    def is_due(self, every_bytes: int) -> bool:
+        """Whether recovery would have to scan too much if the log ended here."""
+        return not self._is_writing and self.owed_bytes >= every_bytes
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def keep(self, checkpoint: Checkpoint, covered_bytes: int) -> None:
         """Writes a checkpoint whose place is durable, apart from the loop.
 
-        If that fails, the one before stays good: only recovery has more to do.
+        `covered_bytes` is what was owed when it was taken. If writing fails, the checkpoint
+        before stays good: only recovery has more to do.
         """
         self._is_writing = True
         content = checkpoint.to_bytes()
@@ -40,7 +38,7 @@ class Checkpointer:
         def ended(outcomes: list[Outcome]) -> None:
             self._is_writing = False
             if outcomes[0] is None:
-                self._last = checkpoint
+                self.owed_bytes -= covered_bytes
 
         disk, path = self._disk, self._path
         self._syncer.run_apart(lambda: write_small_file(disk, path, content), ended)
@@ -48,6 +46,16 @@ class Checkpointer:
     def keep_last(self, checkpoint: Checkpoint) -> None:
         """Writes the checkpoint of a clean end, durable when it returns; raises `OSError`."""
         write_small_file(self._disk, self._path, checkpoint.to_bytes())
+
+
+def owed_bytes(segments: Sequence[Segment], last: Checkpoint | None) -> int:
+    """How much of a log stands behind its last checkpoint."""
+    if last is None:
+        return sum(segment.size_bytes for segment in segments)
+    behind = [segment for segment in segments if segment.base_offset >= last.base_offset]
+    is_there = bool(behind) and behind[0].base_offset == last.base_offset
+    covered = min(last.position, behind[0].size_bytes) if is_there else 0
+    return sum(segment.size_bytes for segment in behind) - covered
 
 
 def checkpoint_at(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from riverlog.log.checking import check_apart
 from riverlog.log.checkpoint import SEAL_SUFFIX
-from riverlog.log.checkpointer import Checkpointer, checkpoint_at
+from riverlog.log.checkpointer import Checkpointer, checkpoint_at, owed_bytes
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Report
 from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
@@ -15,7 +15,7 @@ from riverlog.log.reading import Reader, Timed
 from riverlog.log.recovery import Recovered, Recovery, seal_of
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
-from riverlog.log.tail import Mark, Tail
+from riverlog.log.tail import Mark, Tail, mark_of
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
@@ -34,14 +34,25 @@ class Appended(NamedTuple):
     is_duplicate: bool
 
 
+Trouble = Callable[[str, OSError], None]
+
+
+def no_trouble(_directory: str, _error: OSError) -> None:
+    """For those who do not want to know."""
+
+
 class Shared(NamedTuple):
-    """What all partitions of a broker share."""
+    """What all partitions of a broker share.
+
+    `trouble` is told once when the disk begins to refuse a partition's records.
+    """
 
     disk: Disk
     handles: Handles
     commit: GroupCommit
     syncer: Syncer
     report: Report
+    trouble: Trouble = no_trouble
 
 
 class Partition:
@@ -78,9 +89,8 @@ class Partition:
         self.log_start_offset = found.log_start_offset
         self.next_offset = self.high_watermark = found.next_offset
         self._segments = found.segments
-        self._checkpoints = Checkpointer(
-            shared.disk, shared.syncer, directories[-1], found.checkpoint
-        )
+        owed = owed_bytes(found.segments, found.checkpoint)
+        self._checkpoints = Checkpointer(shared.disk, shared.syncer, directories[-1], owed)
         self._reader = Reader(
             self._segments, self.epochs, shared.disk, shared.handles, shared.report
         )
@@ -95,6 +105,7 @@ class Partition:
         self._failure: OSError | None = None
         self._is_syncing = False
         self._is_roll_due = False
+        self._is_refusing = False
         self.is_closed = False
 
     # Writing.
@@ -129,7 +140,12 @@ class Partition:
                 self.producers.expect(
                     header.producer_id, header.producer_epoch, header.base_sequence
                 )
+            if not self._is_refusing:
+                self._is_refusing = True
+                self._shared.trouble(self._directories[-1], error)
             raise StorageFailed(f"the disk refused the records: {error.strerror}") from error
+        self._is_refusing = False
+        self._checkpoints.owed_bytes += len(data)
         self.next_offset = placed.next_offset
         self.epochs.note(self.leader_epoch, base_offset)
         if placed.has_producer:
@@ -215,7 +231,8 @@ class Partition:
             return _nothing, _ignored
         directories, self._unsynced_directories = self._unsynced_directories, []
         checkpoint = None
-        if not self.is_closed and self._checkpoints.is_due(mark, self.settings.checkpoint_bytes):
+        owed = self._checkpoints.owed_bytes
+        if not self.is_closed and self._checkpoints.is_due(self.settings.checkpoint_bytes):
             # Taken now: by the time the sync ends, more will have been written.
             checkpoint = checkpoint_at(mark, self.log_start_offset, self.epochs, self.producers)
         self._is_syncing = True
@@ -236,7 +253,7 @@ class Partition:
                 return
             self._made_durable(mark)
             if checkpoint is not None:
-                self._checkpoints.keep(checkpoint)
+                self._checkpoints.keep(checkpoint, owed)
             if self._is_roll_due:
                 self._roll_now()
 
@@ -265,6 +282,7 @@ class Partition:
     def _sync_failed(self, error: OSError) -> None:
         """A failed sync is final for the file: nothing written to it since is ever counted on."""
         self._failure = error
+        self._shared.trouble(self._directories[-1], error)
         message = f"the disk failed to keep the records: {error.strerror}"
         self.waiting.failed(StorageFailed(message))
 
@@ -357,14 +375,15 @@ class Partition:
     def close(self) -> None:
         """Makes everything durable and leaves a checkpoint at the very end; raises `OSError`."""
         self.is_closed = True
-        if self._tail is not None and self._failure is None:
-            self._sync_now(self._tail)
-            last = checkpoint_at(
-                self._tail.mark(), self.log_start_offset, self.epochs, self.producers
-            )
-            # A full disk has no room for it; then the next recovery has more to do, and no more.
-            with suppress(OSError):
-                self._checkpoints.keep_last(last)
+        if self._failure is None:
+            if self._tail is not None:
+                self._sync_now(self._tail)
+            if self._segments and self._checkpoints.owed_bytes:
+                end = mark_of(self._segments[-1])
+                last = checkpoint_at(end, self.log_start_offset, self.epochs, self.producers)
+                # A full disk has no room for it; then the next recovery has more to do.
+                with suppress(OSError):
+                    self._checkpoints.keep_last(last)
         self.abandon()
 
     def abandon(self) -> None:

@@ -85,17 +85,21 @@ class Tail:
 
     def mark(self) -> Mark:
         """Everything written so far."""
-        segment = self.segment
-        return Mark(
-            segment,
-            segment.size_bytes,
-            segment.next_offset,
-            segment.hash_so_far,
-            segment.record_count,
-        )
+        return mark_of(self.segment)
 
     def trim(self) -> None:
         """Gives back the zeros filled ahead; raises `OSError`."""
         if self._file_bytes > self.segment.size_bytes:
             self._handles.use(self.segment.path).truncate(self.segment.size_bytes)
             self._file_bytes = self.segment.size_bytes
+
+
+def mark_of(segment: Segment) -> Mark:
+    """The end of a segment as it is now."""
+    return Mark(
+        segment,
+        segment.size_bytes,
+        segment.next_offset,
+        segment.hash_so_far,
+        segment.record_count,
+    )
