@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,20 +80,3 @@ def test_cutting_forgets_what_lies_behind(
     kept = {0, *(place for _, place, _ in places if place < position)}
     assert index.boundary_before(1 << 40) in kept
     assert index.position_before(1 << 40) in kept
-
-
-@given(batch_lists)
-def test_what_is_written_is_what_is_read(batches: list[tuple[int, int, int]]) -> None:
-    index, places = indexed(batches)
-    again = SparseIndex.from_bytes(index.to_bytes())
-    assert len(again) == len(index)
-    for offset, position, timestamp_ms in places:
-        assert again.position_before(offset) == index.position_before(offset)
-        assert again.boundary_before(position) == index.boundary_before(position)
-        assert again.position_before_time(timestamp_ms) == index.position_before_time(timestamp_ms)
-
-
-@pytest.mark.parametrize("size", [1, 7, 16, 24])
-def test_bytes_that_are_no_index_are_refused(size: int) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        SparseIndex.from_bytes(bytes(size))

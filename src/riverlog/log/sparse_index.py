@@ -4,7 +4,6 @@ One entry for every few KiB of a segment, kept in flat arrays: a million records
 An index is a cache of what the segment says; it can always be made again from the batches.
 """
 
-import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
@@ -56,29 +55,3 @@ class SparseIndex:
         keep = bisect_left(self._positions, position)
         for column in (self._offsets, self._positions, self._timestamps):
             del column[keep:]
-
-    def to_bytes(self) -> bytes:
-        """A form to keep beside the segment; entries are big-endian like everything on disk."""
-        rows = array("q", [self._max_timestamp_ms])
-        for column in (self._offsets, self._positions, self._timestamps):
-            rows.extend(column)
-        if sys.byteorder == "little":
-            rows.byteswap()
-        return rows.tobytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "SparseIndex":
-        """Reads what `to_bytes` gave; raises `ValueError` when these bytes cannot be that."""
-        rows = array("q")
-        rows.frombytes(data)
-        if sys.byteorder == "little":
-            rows.byteswap()
-        count, rest = divmod(len(rows) - 1, 3)
-        if rest or not rows:
-            raise ValueError("an index has three columns of equal length")
-        index = cls()
-        index._max_timestamp_ms = rows[0]
-        index._offsets = rows[1 : 1 + count]
-        index._positions = rows[1 + count : 1 + 2 * count]
-        index._timestamps = rows[1 + 2 * count :]
-        return index
