@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage, Report
-from riverlog.log.partition import Appended, Partition, Shared, Trouble, no_trouble
+from riverlog.log.partition import Appended, Partition
 from riverlog.log.settings import LogSettings
+from riverlog.log.shared import Shared, Trouble, no_trouble
 from riverlog.records.batch import read_header
 from riverlog.records.builder import build_batch
 from riverlog.records.compression import Codec

@@ -7,8 +7,9 @@ import pytest
 
 from riverlog.log.damage import Damage
 from riverlog.log.errors import StorageFailed
-from riverlog.log.partition import Partition, Shared
+from riverlog.log.partition import Partition
 from riverlog.log.settings import LogSettings
+from riverlog.log.shared import Shared
 from riverlog.records.batch import HEADER_SIZE
 from riverlog.testing.simulated_disk import Effect, Fault, Op, SimulatedDisk, Survival
 from tests.crash.scene import content, put

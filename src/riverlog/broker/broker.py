@@ -21,8 +21,9 @@ from riverlog.cluster.topics import TopicCreated, TopicExists, Topics
 from riverlog.config import BrokerSettings
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
-from riverlog.log.partition import Appended, Partition, Shared, Trouble, no_trouble
+from riverlog.log.partition import Appended, Partition
 from riverlog.log.settings import LogSettings
+from riverlog.log.shared import Shared, Trouble, no_trouble
 from riverlog.records.batch import check_produced
 from riverlog.records.crc import Buffer
 from riverlog.runtime.chance import Chance

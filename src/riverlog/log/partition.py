@@ -8,21 +8,18 @@ from typing import NamedTuple
 from riverlog.log.checking import check_apart
 from riverlog.log.checkpoint import SEAL_SUFFIX
 from riverlog.log.checkpointer import Checkpointer, checkpoint_at, owed_bytes
-from riverlog.log.commit import GroupCommit
-from riverlog.log.damage import Report
 from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
 from riverlog.log.reading import Reader, Timed
 from riverlog.log.recovery import Recovered, Recovery, seal_of
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
-from riverlog.log.tail import Mark, Tail, mark_of
+from riverlog.log.shared import Shared
+from riverlog.log.tail import Mark, Tail, is_full, mark_of
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
-from riverlog.stores.disk import Disk
-from riverlog.stores.handles import Handles
 from riverlog.stores.small_file import write_small_file
-from riverlog.stores.syncer import Job, Outcome, Syncer
+from riverlog.stores.syncer import Job, Outcome
 
 
 class Appended(NamedTuple):
@@ -32,27 +29,6 @@ class Appended(NamedTuple):
     end_offset: int
     append_time_ms: int
     is_duplicate: bool
-
-
-Trouble = Callable[[str, OSError], None]
-
-
-def no_trouble(_directory: str, _error: OSError) -> None:
-    """For those who do not want to know."""
-
-
-class Shared(NamedTuple):
-    """What all partitions of a broker share.
-
-    `trouble` is told once when the disk begins to refuse a partition's records.
-    """
-
-    disk: Disk
-    handles: Handles
-    commit: GroupCommit
-    syncer: Syncer
-    report: Report
-    trouble: Trouble = no_trouble
 
 
 class Partition:
@@ -164,7 +140,9 @@ class Partition:
 
     def _tail_for(self, size_bytes: int, now_ms: int) -> Tail:
         """The tail to write to: the present one, or a new one when that is full or broken."""
-        if self._tail is not None and self._is_full(self._tail.segment, size_bytes, now_ms):
+        if self._tail is not None and is_full(
+            self._tail.segment, size_bytes, now_ms, self.settings
+        ):
             # Of two syncs of one file at a time, only one would learn of a failure.
             self._is_roll_due = self._is_syncing
             if not self._is_syncing:
@@ -174,15 +152,6 @@ class Partition:
         if self._tail.segment.first_append_ms < 0:
             self._tail.segment.first_append_ms = now_ms
         return self._tail
-
-    def _is_full(self, segment: Segment, size_bytes: int, now_ms: int) -> bool:
-        if segment.size_bytes == 0:
-            return False
-        return (
-            segment.size_bytes + size_bytes > self.settings.segment_bytes
-            or segment.record_count >= self.settings.segment_records
-            or 0 <= segment.first_append_ms <= now_ms - self.settings.segment_ms
-        )
 
     def _create_tail(self) -> Tail:
         disk = self._shared.disk

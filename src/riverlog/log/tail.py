@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from riverlog.log.segment import Segment, hash_of
+from riverlog.log.settings import LogSettings
 from riverlog.records.batch import BatchHeader
 from riverlog.stores.disk import File
 from riverlog.stores.handles import Handles
@@ -102,4 +103,15 @@ def mark_of(segment: Segment) -> Mark:
         segment.next_offset,
         segment.hash_so_far,
         segment.record_count,
+    )
+
+
+def is_full(segment: Segment, more_bytes: int, now_ms: int, settings: LogSettings) -> bool:
+    """Whether a batch of `more_bytes` should go into a new segment: for size, count or age."""
+    if segment.size_bytes == 0:
+        return False
+    return (
+        segment.size_bytes + more_bytes > settings.segment_bytes
+        or segment.record_count >= settings.segment_records
+        or 0 <= segment.first_append_ms <= now_ms - settings.segment_ms
     )
