@@ -52,6 +52,13 @@ def test_what_is_written_is_read(ground: Ground) -> None:
         assert file.size() == 12
 
 
+def test_parts_are_written_one_after_the_other(ground: Ground) -> None:
+    with opened(ground.disk.create(ground.at("a"))) as file:
+        file.write(2, b"ab", memoryview(b"cde"), bytearray(b"f"))
+        file.write(3, b"", b"B")
+        assert file.read(0, 100) == b"\0\0aBcdef"
+
+
 def test_a_write_across_many_sectors_is_read_in_any_cut(ground: Ground) -> None:
     data = Random(1).randbytes(5000)
     with opened(ground.disk.create(ground.at("a"))) as file:

@@ -9,6 +9,7 @@ from riverlog.records.batch import (
     assign_offsets,
     check_batch,
     check_produced,
+    placed,
     read_header,
     split,
     stamp_append_time,
@@ -221,3 +222,12 @@ def test_append_time_is_what_readers_then_see(codec: Codec) -> None:
     assert buffer[:2] == buffer[-2:] == b"??"
     records = list(iterate(buffer, 2, decompressed_bytes_max=SIZE_MAX))
     assert records == [record._replace(timestamp_ms=1_800_000_000_000) for record in RECORDS]
+
+
+def test_a_batch_is_placed_without_a_copy_as_if_it_had_been_rewritten() -> None:
+    header, start, rest = placed(BATCH, read_header(BATCH), 2**40, 9)
+    rewritten = bytearray(BATCH)
+    assign_offsets(rewritten, 0, 2**40, 9)
+    assert start + rest == rewritten
+    assert header == read_header(rewritten)
+    assert rest.obj is BATCH

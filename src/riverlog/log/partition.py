@@ -16,7 +16,7 @@ from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
 from riverlog.log.tail import Mark, Tail, is_full, mark_of
 from riverlog.log.waiting import Waiting
-from riverlog.records.batch import BatchHeader, assign_offsets, read_header, stamp_append_time
+from riverlog.records.batch import BatchHeader, placed, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
 from riverlog.stores.small_file import write_small_file
 from riverlog.stores.syncer import Job, Outcome
@@ -102,15 +102,15 @@ class Partition:
                 if original is not None:
                     end_offset = original.last_offset + 1
                     return Appended(original.base_offset, end_offset, -1, is_duplicate=True)
-            data = bytearray(batch)
             base_offset = self.next_offset
-            assign_offsets(data, 0, base_offset, self.leader_epoch)
             append_time_ms = -1
             if self.settings.uses_append_time:
                 append_time_ms = now_ms
-                stamp_append_time(data, 0, now_ms)
-            placed = read_header(data)
-            self._tail_for(len(data), now_ms).write(data, placed)
+                batch = bytearray(batch)
+                stamp_append_time(batch, 0, now_ms)
+                header = read_header(batch)
+            header, start, rest = placed(batch, header, base_offset, self.leader_epoch)
+            self._tail_for(header.size_bytes, now_ms).write((start, rest), header)
         except OSError as error:
             if header.has_producer:
                 self.producers.expect(
@@ -121,13 +121,13 @@ class Partition:
                 self._shared.trouble(self._directories[-1], error)
             raise StorageFailed(f"the disk refused the records: {error.strerror}") from error
         self._is_refusing = False
-        self._checkpoints.owed_bytes += len(data)
-        self.next_offset = placed.next_offset
+        self._checkpoints.owed_bytes += header.size_bytes
+        self.next_offset = header.next_offset
         self.epochs.note(self.leader_epoch, base_offset)
-        if placed.has_producer:
-            self.producers.apply(placed)
+        if header.has_producer:
+            self.producers.apply(header)
         self._shared.commit.request(self)
-        return Appended(base_offset, placed.next_offset, append_time_ms, is_duplicate=False)
+        return Appended(base_offset, header.next_offset, append_time_ms, is_duplicate=False)
 
     def durable(self, end_offset: int) -> asyncio.Future[None] | None:
         """Done when everything before `end_offset` is durable; None when it is already.

@@ -1,12 +1,13 @@
 """Writing at the end of a log: the one segment that grows."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from riverlog.log.segment import Segment, hash_of
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import BatchHeader
-from riverlog.stores.disk import File
+from riverlog.stores.disk import Buffer, File
 from riverlog.stores.handles import Handles
 
 # A file that has its blocks already syncs quicker: only data goes to the disk, no metadata. Small
@@ -43,27 +44,28 @@ class Tail:
     def is_empty(self) -> bool:
         return not self.segment.size_bytes
 
-    def write(self, data: bytearray, header: BatchHeader) -> None:
+    def write(self, parts: Sequence[Buffer], header: BatchHeader) -> None:
         """Hands a batch, which has its offsets, to the operating system; raises `OSError`."""
         segment = self.segment
         position = segment.size_bytes
-        end = position + len(data)
+        end = position + header.size_bytes
         file = self._handles.use(segment.path)
         if self._has_remains:
             self._cut_remains()
         try:
-            file.write(position, data)
+            file.write(position, *parts)
         except OSError:
             self._has_remains = True
             self._file_bytes = position
             with suppress(OSError):
                 self._cut_remains()
             raise
-        segment.hash_so_far = hash_of(data, segment.hash_so_far)
+        for part in parts:
+            segment.hash_so_far = hash_of(part, segment.hash_so_far)
         segment.add(header, position)
         if end > self._file_bytes:
             self._file_bytes = end
-            if len(data) <= FILLED_BATCH_BYTES_MAX:
+            if header.size_bytes <= FILLED_BATCH_BYTES_MAX:
                 self._fill(file)
 
     def _cut_remains(self) -> None:

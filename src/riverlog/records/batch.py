@@ -175,6 +175,18 @@ def assign_offsets(
     _LEADER_EPOCH.pack_into(buffer, position + _LENGTH_END, leader_epoch)
 
 
+def placed(
+    batch: Buffer, header: BatchHeader, base_offset: int, leader_epoch: int
+) -> tuple[BatchHeader, bytes, memoryview]:
+    """The batch at a place in the log without a copy of it: its header, its first bytes, the rest.
+
+    The two pieces one after the other are what `assign_offsets` would have made of it.
+    """
+    start = _PLACE.pack(base_offset, header.batch_length, leader_epoch)
+    moved = (base_offset, header.batch_length, leader_epoch, *header[3:])
+    return _new(BatchHeader, moved), start, memoryview(batch)[_PLACE.size :]
+
+
 def stamp_append_time(buffer: bytearray | memoryview, position: int, timestamp_ms: int) -> None:
     """Sets one timestamp for all records of the batch, compressed or not, and a new checksum.
 
@@ -190,6 +202,7 @@ def stamp_append_time(buffer: bytearray | memoryview, position: int, timestamp_m
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
+_PLACE = Struct(">qii")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
 _ATTRIBUTES = Struct(">h")

@@ -23,10 +23,10 @@ class File(Protocol):
     def read(self, position: int, size: int) -> bytes:
         """Gives up to `size` bytes; fewer only at the end of the file."""
 
-    def write(self, position: int, data: Buffer) -> None:
-        """Hands all of `data` to the operating system; durable only after `sync`.
+    def write(self, position: int, *parts: Buffer) -> None:
+        """Hands all of `parts`, one after the other, to the operating system in one piece.
 
-        After an error any part of it may have been written.
+        Durable only after `sync`. After an error any part of it may have been written.
         """
 
     def sync(self) -> None:
@@ -111,11 +111,11 @@ class OsFile:
             missing -= len(data)
         return b"".join(parts)
 
-    def write(self, position: int, data: Buffer) -> None:
-        written = os.pwrite(self._descriptor, data, position)
-        if written == len(data):
+    def write(self, position: int, *parts: Buffer) -> None:
+        written = os.pwritev(self._descriptor, parts, position)
+        if written == sum(map(len, parts)):
             return
-        rest = memoryview(data)[written:]
+        rest = memoryview(b"".join(parts))[written:]
         while rest:
             position += written
             written = os.pwrite(self._descriptor, rest, position)

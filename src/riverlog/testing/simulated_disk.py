@@ -184,9 +184,9 @@ class SimulatedFile:
         self._machine.end(effect, Op.READ, self._path)
         return data
 
-    def write(self, position: int, data: Buffer) -> None:
+    def write(self, position: int, *parts: Buffer) -> None:
         effect = self._begin(Op.WRITE)
-        data = bytes(data)
+        data = b"".join(parts)
         if effect is not None and effect.is_error:
             data = data[: self._chance.randrange(len(data) or 1)]
         free = self._disk.free_bytes()
