@@ -16,6 +16,9 @@ from tests.tools import lacking, require
 
 DETACH_S_MAX = 20
 # One line for a call, or two when others came in between.
+# Whatever the C library makes of a write at a position.
+WRITES = "pwrite64,pwritev,pwritev2"
+
 _WHOLE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+|\?)(.*)")
 _BEGUN = re.compile(r"(\d+) +(\w+)\((.*?)(?:, )? *<unfinished \.\.\.>")
 _ENDED = re.compile(r"(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (-?\d+|\?)(.*)")

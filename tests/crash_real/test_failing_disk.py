@@ -10,7 +10,7 @@ from riverlog.testing.history import History
 from tests.broker_process import BrokerProcess
 from tests.crash_real.judgement import complaints, end_offsets, read_back_after_death
 from tests.crash_real.load import Load
-from tests.crash_real.strace import failing
+from tests.crash_real.strace import WRITES, failing
 from tests.crash_real.wire import Wire, records_of, wired
 
 ORDERS = {"orders": 2}
@@ -111,7 +111,7 @@ def test_a_refused_write_is_answered_and_the_same_file_goes_on_when_there_is_roo
     broker: BrokerProcess, partition: Path, history: History
 ) -> None:
     with wired(broker, history) as wire:
-        with failing(broker, "pwrite64", "ENOSPC", partition / FIRST_SEGMENT):
+        with failing(broker, WRITES, "ENOSPC", partition / FIRST_SEGMENT):
             refused = [wire.produce("orders", (f"refused {n}", b"payload")) for n in range(3)]
             seen = _ids(wire)
             elsewhere = wire.produce("orders", ("elsewhere", b"payload"), partition=1)
@@ -127,7 +127,7 @@ def test_a_refused_write_is_answered_and_the_same_file_goes_on_when_there_is_roo
 
 
 @pytest.mark.parametrize(
-    ("calls", "error"), [("pwrite64", "ENOSPC"), (SYNCS, "EIO"), (f"pwrite64,{SYNCS}", "EIO")]
+    ("calls", "error"), [(WRITES, "ENOSPC"), (SYNCS, "EIO"), (f"{WRITES},{SYNCS}", "EIO")]
 )
 def test_a_disk_that_refuses_everything_serves_reads_and_recovers_without_a_restart(
     broker: BrokerProcess, partition: Path, history: History, calls: str, error: str
@@ -184,7 +184,7 @@ def test_a_failed_read_is_answered_and_is_no_damage(
 
 
 @pytest.mark.parametrize(
-    ("calls", "error"), [("pwrite64", "ENOSPC"), (SYNCS, "EIO")], ids=["ENOSPC", "EIO"]
+    ("calls", "error"), [(WRITES, "ENOSPC"), (SYNCS, "EIO")], ids=["ENOSPC", "EIO"]
 )
 def test_producers_that_retry_get_through_a_disk_that_fails_for_a_while(
     broker: BrokerProcess, calls: str, error: str

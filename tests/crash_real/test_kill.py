@@ -18,7 +18,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.crash_real.judgement import complaints, each, end_offsets, read_back_after_death
 from tests.crash_real.load import Load
-from tests.crash_real.strace import is_permitted, killing
+from tests.crash_real.strace import WRITES, is_permitted, killing
 from tests.crash_real.torn import tear_tails
 from tests.crash_real.waiting import wait_until
 from tests.crash_real.wire import Batch, records_of, wired
@@ -27,7 +27,7 @@ KILLS = int(os.environ.get("RIVERLOG_KILLS", "12"))
 # Small segments of their own topic roll so often that death finds some of them half done.
 PARTITIONS = {"orders": 2, "rolling": 2}
 ROLLING_BYTES = "12000"
-CALLS = "pwrite64,fdatasync,fsync,rename,ftruncate,openat,mkdir"
+CALLS = f"{WRITES},fdatasync,fsync,rename,ftruncate,openat,mkdir"
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 
 from riverlog.testing.history import Acks
 from tests.broker_process import BrokerProcess
-from tests.crash_real.strace import Call, Trace, traced
+from tests.crash_real.strace import WRITES, Call, Trace, traced
 from tests.crash_real.waiting import wait_until
 from tests.crash_real.wire import Wire, wired
 
-NAMES = "pwrite64,fdatasync,fsync,openat,mkdir,rename,sendto,sendmsg,write,writev"
+NAMES = f"{WRITES},fdatasync,fsync,openat,mkdir,rename,sendto,sendmsg,write,writev"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_reply_with_acks_1_follows_the_write_and_the_sync_comes_unasked(
             calls = trace.calls()
 
     assert produced.is_acknowledged
-    written = _only(calls, "pwrite64", segment)
+    written = _only(calls, WRITES, segment)
     assert written.precedes(_reply(calls))
     assert written.precedes(_only(calls, "fdatasync", segment))
 
@@ -128,7 +128,7 @@ def test_a_fact_is_synced_before_it_is_answered(
 
 def _assert_synced(calls: list[Call], path: Path, *, before: Call) -> None:
     """All that was written to the file is synced, well, before the given call begins."""
-    written = _about(calls, "pwrite64", path)
+    written = _about(calls, WRITES, path)
     synced = [call for call in _about(calls, "fdatasync", path) if call.precedes(before)]
     assert written, "nothing was written"
     assert synced, "nothing was synced before the reply"
@@ -148,7 +148,7 @@ def _reply(calls: list[Call]) -> Call:
 
 
 def _about(calls: list[Call], name: str, path: Path) -> list[Call]:
-    return [call for call in calls if call.name == name and call.path == str(path)]
+    return [call for call in calls if call.name in name.split(",") and call.path == str(path)]
 
 
 def _only(calls: list[Call], name: str, path: Path) -> Call:
