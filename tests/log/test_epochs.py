@@ -41,15 +41,3 @@ def test_before_the_first_epoch_there_is_none() -> None:
 def test_every_offset_has_the_epoch_it_was_written_at() -> None:
     epochs = Epochs([(1, 2), (3, 9)])
     assert [epochs.at(offset) for offset in (1, 2, 8, 9, 30)] == [NO_EPOCH, 1, 1, 3, 3]
-
-
-def test_epochs_before_the_start_of_the_log_are_forgotten() -> None:
-    epochs = Epochs([(1, 0), (2, 5), (3, 9)])
-    epochs.drop_before(7)
-    assert list(epochs) == [(2, 7), (3, 9)]
-
-
-def test_dropping_nothing_changes_nothing() -> None:
-    epochs = Epochs([(1, 0), (2, 5)])
-    epochs.drop_before(0)
-    assert list(epochs) == [(1, 0), (2, 5)]

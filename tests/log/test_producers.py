@@ -135,13 +135,3 @@ def test_a_checkpoint_leaves_out_who_has_nothing_in_the_log() -> None:
     producers = Producers()
     producers.expect(7, 0, 4)
     assert freeze(producers) == ()
-
-
-def test_producers_that_were_silent_for_long_are_forgotten() -> None:
-    producers = with_batches(0)
-    producers.expect(8, 0, 0)
-    time_ms = header(0).max_timestamp_ms
-    producers.expire(time_ms)
-    assert len(producers) == 1
-    producers.expire(time_ms + 1)
-    assert len(producers) == 0

@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
             return
         if frames:
             self.has_asked = True
-            self._budget.bytes_in_flight += sum(map(len, frames))
+            self._budget.take(sum(map(len, frames)))
             self._unstarted.extend(frames)
             self._start_requests()
             self._flush()

@@ -50,11 +50,3 @@ class Epochs:
             return NO_EPOCH, -1
         is_newest = found == len(self._epochs)
         return self._epochs[found - 1], end_offset if is_newest else self._starts[found]
-
-    def drop_before(self, offset: int) -> None:
-        """Forgets epochs that ended before `offset`, the start of the log by now."""
-        keep = max(bisect_right(self._starts, offset) - 1, 0)
-        del self._epochs[:keep]
-        del self._starts[:keep]
-        if self._starts and self._starts[0] < offset:
-            self._starts[0] = offset

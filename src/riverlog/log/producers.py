@@ -128,15 +128,6 @@ class Producers:
         nothing: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
         self._by_id.setdefault(producer_id, Producer(epoch, nothing, sequence))
 
-    def expire(self, oldest_ms: int) -> None:
-        """Forgets producers whose last batch is older than `oldest_ms`."""
-        for producer_id in [
-            producer_id
-            for producer_id, producer in self._by_id.items()
-            if not producer.batches or producer.batches[-1].timestamp_ms < oldest_ms
-        ]:
-            del self._by_id[producer_id]
-
 
 def following(sequence: int) -> int:
     """The sequence after this one; 0 comes after 2**31 - 1."""
