@@ -19,7 +19,3 @@ async def test_another_callback_is_another_reason_to_wait() -> None:
     loop.call_soon(lambda: None)
     loop.call_soon(lambda: None)
     assert not is_last_of_turn(loop, own=1)
-
-
-def test_a_loop_that_does_not_tell_says_no() -> None:
-    assert not is_last_of_turn(asyncio.AbstractEventLoop(), own=1)
