@@ -4,12 +4,15 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from riverlog.log.damage import Damage
+from riverlog.log.journal import JournalLimits
 from riverlog.testing.history import Acks, History
 from riverlog.testing.seeded_chance import SeededChance
 
 TOPIC = "orders"
 PARTITIONS = 2
 UNANSWERED_MAX = 5
+# So small that its files are full, caught up with and removed all the time.
+SMALL_JOURNAL = JournalLimits(file_bytes=1500, files_max=4)
 
 
 @dataclass(slots=True)

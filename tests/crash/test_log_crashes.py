@@ -10,10 +10,16 @@ from random import Random, SystemRandom
 import pytest
 
 from riverlog.broker import broker
+from riverlog.log import commit
+from riverlog.log.settings import LogSettings
+from tests.crash import life
 from tests.crash.schedule import Saga, points_of
+from tests.crash.story import SMALL_JOURNAL
 
 POINTS = 10_000
 CHUNKS = 20
+# The last ones send everything through the journal that may go there.
+JOURNALED_CHUNKS = range(12, CHUNKS)
 POINTS_PER_CHUNK = POINTS // CHUNKS
 
 # Seeds that once failed; the first chunks begin with them.
@@ -25,10 +31,15 @@ FRESH_SEED = os.environ.get("RIVERLOG_SEED", "")
 def _few_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that handles are closed and opened again all the time."""
     monkeypatch.setattr(broker, "OPEN_FILES_MAX", 2)
+    monkeypatch.setattr(broker, "JOURNAL_LIMITS", SMALL_JOURNAL)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_no_crash_loses_doubles_or_changes_anything(chunk: int) -> None:
+def test_no_crash_loses_doubles_or_changes_anything(
+    chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if chunk in JOURNALED_CHUNKS:
+        lean_on_the_journal(monkeypatch)
     tried = explore(chunk)
     print(f"{tried} crash points")  # noqa: T201 - pytest -rP shows it.
     assert tried >= POINTS_PER_CHUNK
@@ -36,6 +47,13 @@ def test_no_crash_loses_doubles_or_changes_anything(chunk: int) -> None:
 
 def test_the_chunks_make_ten_thousand_points() -> None:
     assert CHUNKS * POINTS_PER_CHUNK >= 10_000
+
+
+def lean_on_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round with a single partition goes there, too, and segments are left alone for longer."""
+    monkeypatch.setattr(commit, "JOURNALED_PARTITIONS_MIN", 1)
+    settings = LogSettings(segment_bytes=6_000, checkpoint_bytes=600)
+    monkeypatch.setattr(life, "SETTINGS", settings)
 
 
 def explore(chunk: int) -> int:

@@ -11,7 +11,8 @@ from riverlog.testing.disk_faults import CHANGES
 from riverlog.testing.simulated_disk import Effect, Fault, Op, Survival
 from tests.crash.life import live_through
 from tests.crash.schedule import Anomalous, Saga
-from tests.crash.story import TOPIC
+from tests.crash.story import SMALL_JOURNAL, TOPIC
+from tests.crash.test_log_crashes import lean_on_the_journal
 
 CALLS = 320
 CHUNKS = 10
@@ -23,6 +24,7 @@ FAULTS = ((Effect.EIO, 1), (Effect.EIO, 4), (Effect.ENOSPC, 1), (Effect.ENOSPC, 
 def _few_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that files are opened again all the time, and opening can fail, too."""
     monkeypatch.setattr(broker, "OPEN_FILES_MAX", 2)
+    monkeypatch.setattr(broker, "JOURNAL_LIMITS", SMALL_JOURNAL)
 
 
 def live_with(fault: Fault, seed: str) -> Saga:
@@ -49,6 +51,26 @@ def test_a_call_that_fails_costs_nothing_that_was_promised(chunk: int) -> None:
             live_with(fault, f"fault {at} {effect.name} {times}")
 
 
+@pytest.mark.parametrize("at", range(1, 41))
+def test_what_a_segment_fails_to_keep_is_saved_from_the_journal(
+    at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean_on_the_journal(monkeypatch)
+    for times in (1, 3, 25):
+        syncs = frozenset({Op.SYNC})
+        live_with(Fault(Effect.EIO, at, times, syncs, fits=_is_segment), f"save {at} {times}")
+
+
+@pytest.mark.parametrize("at", range(1, 41))
+def test_a_journal_that_fails_costs_nothing_but_time(
+    at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean_on_the_journal(monkeypatch)
+    for times in (1, 3, None):
+        fault = Fault(Effect.EIO, at, times, frozenset(Op), fits=lambda path: "/journal" in path)
+        live_with(fault, f"journal {at} {times}")
+
+
 @pytest.mark.parametrize("op", sorted(Op))
 def test_a_kind_of_call_that_always_fails_stops_nothing_for_good(op: Op) -> None:
     for effect in ERRORS:
@@ -70,3 +92,7 @@ def test_other_partitions_go_on(at: int) -> None:
 
     assert saga.story.refusals[f"{TOPIC}-0"] > 0
     assert saga.story.refusals[f"{TOPIC}-1"] == 0
+
+
+def _is_segment(path: str) -> bool:
+    return "/topics/" in path and path.endswith(".log")

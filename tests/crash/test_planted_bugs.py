@@ -5,17 +5,23 @@ from collections.abc import Callable
 
 import pytest
 
+from riverlog.broker import broker
 from riverlog.broker.metadata import Metadata
 from riverlog.cluster.facts import BrokerStarted
 from riverlog.log import recovery, scan
+from riverlog.log.ending import Ending
+from riverlog.log.journal import Journal
 from riverlog.log.partition import Appended, Partition
 from riverlog.log.producers import Producers
 from riverlog.log.recovery import Recovered, Recovery
+from riverlog.log.replay import Replay
+from riverlog.log.tail import Mark, mark_of
 from riverlog.records.batch import BatchHeader, read_header
 from riverlog.records.crc import Buffer
 from riverlog.testing.simulated_disk import SimulatedDisk, SimulatedFile
 from tests.crash.schedule import Anomalous
-from tests.crash.test_log_crashes import explore
+from tests.crash.story import SMALL_JOURNAL
+from tests.crash.test_log_crashes import JOURNALED_CHUNKS, explore, lean_on_the_journal
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -81,8 +87,8 @@ def _shows_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
 
     def expose(log: Partition, batch: Buffer, header: BatchHeader, now_ms: int) -> Appended:
         appended = append(log, batch, header, now_ms)
-        if _is_of_a_topic(log._directories[-1]) and log._tail is not None:
-            log._made_durable(log._tail.mark())
+        if _is_of_a_topic(log._directories[-1]) and log._end._tail is not None:
+            log._end._made_durable(log._end._tail.mark())
         return appended
 
     patch.setattr(Partition, "append", expose)
@@ -150,6 +156,66 @@ def _gives_producer_ids_before_they_are_taken(patch: pytest.MonkeyPatch) -> None
     patch.setattr(Metadata, "new_producer_id", hand_out)
 
 
+JOURNAL_BUGS: dict[str, Plant] = {}
+
+
+def journal_bug(plant: Plant) -> Plant:
+    JOURNAL_BUGS[plant.__name__.strip("_")] = plant
+    return plant
+
+
+@journal_bug
+def _skips_the_sync_of_the_journal(patch: pytest.MonkeyPatch) -> None:
+    sync = SimulatedFile.sync
+
+    def skip(file: SimulatedFile) -> None:
+        if not file._path.endswith(".journal"):
+            sync(file)
+
+    patch.setattr(SimulatedFile, "sync", skip)
+
+
+@journal_bug
+def _skips_the_directory_of_the_journal(patch: pytest.MonkeyPatch) -> None:
+    sync = SimulatedDisk.sync_directory
+
+    def skip(disk: SimulatedDisk, path: str) -> None:
+        if not path.endswith("/journal"):
+            sync(disk, path)
+
+    patch.setattr(SimulatedDisk, "sync_directory", skip)
+
+
+@journal_bug
+def _removes_the_journal_before_the_segments_are_synced(patch: pytest.MonkeyPatch) -> None:
+    def hurry(journal: Journal) -> None:
+        journal._behind.clear()
+        journal._trim()
+
+    patch.setattr(Journal, "_catch_up", hurry)
+
+
+@journal_bug
+def _forgets_to_replay_the_journal(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Replay, "_put_back", lambda *_: None)
+
+
+@journal_bug
+def _does_not_sync_what_was_replayed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Replay, "_sync_files", lambda _: None)
+
+
+@journal_bug
+def _journals_files_whose_names_are_not_durable(patch: pytest.MonkeyPatch) -> None:
+    of_tail = Ending._of_tail
+
+    def pretend(ending: Ending, mark: Mark | None) -> Mark | None:
+        tail = ending._tail
+        return of_tail(ending, mark) or (mark_of(tail.segment) if tail else None)
+
+    patch.setattr(Ending, "_of_tail", pretend)
+
+
 def _is_of_a_topic(path: str) -> bool:
     """Bugs in the metadata log alone would be seen by the first epoch that comes twice."""
     return "/topics/" in path
@@ -160,3 +226,12 @@ def test_a_planted_bug_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     BUGS[name](monkeypatch)
     with pytest.raises(Anomalous):
         explore(0)
+
+
+@pytest.mark.parametrize("name", JOURNAL_BUGS)
+def test_a_planted_bug_in_the_journal_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "JOURNAL_LIMITS", SMALL_JOURNAL)
+    lean_on_the_journal(monkeypatch)
+    JOURNAL_BUGS[name](monkeypatch)
+    with pytest.raises(Anomalous):
+        list(map(explore, JOURNALED_CHUNKS[::2]))

@@ -21,7 +21,9 @@ from riverlog.cluster.topics import TopicCreated, TopicExists, Topics
 from riverlog.config import BrokerSettings
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
+from riverlog.log.journal import Journal, JournalLimits
 from riverlog.log.partition import Appended, Partition
+from riverlog.log.replay import Replay
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared, Trouble, no_trouble
 from riverlog.records.batch import check_produced
@@ -35,13 +37,17 @@ from riverlog.stores.syncer import Syncer
 NODE_ID = 1
 
 # What a broker makes in its data directory.
-DATA_NAMES = frozenset({"metadata", "topics"})
+DATA_NAMES = frozenset({"metadata", "topics", "journal"})
 OPEN_FILES_MAX = 512
+JOURNAL_LIMITS = JournalLimits()
 _EPOCH_MAX = 2**31 - 1
 
 
 class World(NamedTuple):
-    """The outside, as a broker sees it."""
+    """The outside, as a broker sees it.
+
+    `has_costly_syncs` says that one sync for many partitions is worth a journal: not in memory.
+    """
 
     disk: Disk
     syncer: Syncer
@@ -49,6 +55,7 @@ class World(NamedTuple):
     chance: Chance
     report: Callable[[Damage], None]
     trouble: Trouble = no_trouble
+    has_costly_syncs: bool = True
 
 
 class Broker:
@@ -61,13 +68,18 @@ class Broker:
         self._defaults = defaults
         self.settings = settings
         self._has_damage = False
+        self._root = root
+        self._journal: Journal | None = None
+        if world.has_costly_syncs:
+            self._journal = Journal(world.disk, world.syncer, world.chance, root, JOURNAL_LIMITS)
         self._shared = Shared(
             world.disk,
             Handles(world.disk, OPEN_FILES_MAX),
-            GroupCommit(world.syncer),
+            GroupCommit(world.syncer, self._journal),
             world.syncer,
             self._report,
             world.trouble,
+            self._journal,
         )
         self._files = TopicFiles(world.disk, root)
         self._metadata_directory = f"{root}/metadata"
@@ -187,6 +199,7 @@ class Broker:
                 settings_from(topic.configs, self._defaults),
                 leader_epoch=self.leader_epoch,
                 epoch_max=_EPOCH_MAX if self._has_damage else self.leader_epoch - 1,
+                journal_key=topic.topic_id + index.to_bytes(4),
             )
             self._partitions[topic.topic_id, index] = partition
         return partition
@@ -253,9 +266,14 @@ class Broker:
         for partition in self._partitions.values():
             partition.is_closed = True
         await self._shared.commit.idle()
+        if self._journal is not None:
+            await self._journal.idle()
+            await self._shared.commit.idle()
         self._world.syncer.close()
         for partition in self._partitions.values():
             partition.close()
+        if self._journal is not None:
+            self._journal.close()
         self._metadata.close()
         self._shared.handles.close()
 
@@ -271,6 +289,7 @@ class Broker:
                 topic = self._files.read(topic_id, self._report)
                 if topic is not None:
                     await self._metadata.adopt_topic(topic)
+        Replay(self._world.disk, self._root, self._directory_of, self._report).run()
         if self._has_damage:
             epoch_seen, producer_id_seen = self._seen_in_partitions()
         await self._metadata.start(epoch_seen, producer_id_seen)
@@ -278,6 +297,13 @@ class Broker:
             with suppress(OSError):
                 if self._files.read(topic.topic_id, self._report) is None:
                     self._files.note(topic)
+
+    def _directory_of(self, journal_key: bytes) -> str | None:
+        """Where a partition lies that the journal tells of; None if its topic was deleted."""
+        topic_id, index = journal_key[:16], int.from_bytes(journal_key[16:])
+        if self.topics.was_deleted(topic_id):
+            return None
+        return self._files.partition_directories(topic_id, index)[-1]
 
     def _seen_in_partitions(self) -> tuple[int, int]:
         """The largest epoch and producer id: the metadata log may have forgotten some."""

@@ -4,15 +4,30 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from riverlog.log.journal import Journal
+from riverlog.log.journal_frames import Entry
 from riverlog.runtime.turns import is_last_of_turn
 from riverlog.stores.syncer import Job, Outcome, Syncer
+
+Told = Callable[[Outcome], None]
+
+# From so many partitions on, one sync of the journal is quicker than theirs.
+JOURNALED_PARTITIONS_MIN = 2
+# More than this in one round is better written once, to the partitions' own files.
+JOURNALED_BYTES_MAX = 1 << 20
 
 
 class Committed(Protocol):
     """What has bytes to be made durable: a partition."""
 
-    def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
+    def begin_sync(self) -> tuple[Job, Told]:
         """The syncs to run for all that was written so far, and whom to tell how they ended."""
+
+    def begin_entry(self) -> tuple[Entry, Told] | None:
+        """What the journal has to keep for all that was written so far to be durable.
+
+        None when the partition has to sync its own file.
+        """
 
 
 class GroupCommit:
@@ -21,10 +36,14 @@ class GroupCommit:
     What becomes dirty while a round runs waits for the next one. Everything that was read from
     all sockets in one turn of the loop shares a round. `after_round` is called when everyone has
     been told how a round ended.
+
+    A lone partition syncs its own file. Of several, those with little to keep share one sync of
+    the journal.
     """
 
-    def __init__(self, syncer: Syncer) -> None:
+    def __init__(self, syncer: Syncer, journal: Journal | None = None) -> None:
         self._syncer = syncer
+        self._journal = journal
         self.after_round: list[Callable[[], None]] = []
         self._dirty: dict[int, Committed] = {}
         self._is_running = False
@@ -63,7 +82,7 @@ class GroupCommit:
             return
         self._is_running = True
         dirty, self._dirty = self._dirty, {}
-        begun = [partition.begin_sync() for partition in dirty.values()]
+        begun = self._begin(list(dirty.values()))
         tell = [ended for _, ended in begun]
 
         def finished(outcomes: list[Outcome]) -> None:
@@ -78,6 +97,36 @@ class GroupCommit:
             self._tell_idle()
 
         self._syncer.run([job for job, _ in begun], finished)
+
+    def _begin(self, dirty: list[Committed]) -> list[tuple[Job, Told]]:
+        """The jobs of a round: one for the journal, if it pays, and one for every other file."""
+        journal = self._journal
+        if journal is None or len(dirty) < JOURNALED_PARTITIONS_MIN:
+            return [partition.begin_sync() for partition in dirty]
+        entries: list[Entry] = []
+        tell: list[Told] = []
+        own: list[Committed] = []
+        room = JOURNALED_BYTES_MAX
+        for partition in dirty:
+            begun = partition.begin_entry() if room > 0 else None
+            if begun is None:
+                own.append(partition)
+            else:
+                entry, told = begun
+                entries.append(entry)
+                tell.append(told)
+                room -= entry.size_bytes
+        job = journal.write(entries) if len(entries) >= JOURNALED_PARTITIONS_MIN else None
+        if job is None:
+            return [partition.begin_sync() for partition in dirty]
+
+        def ended(outcome: Outcome) -> None:
+            if outcome is not None:
+                journal.give_up_file()
+            for told in tell:
+                told(outcome)
+
+        return [(job, ended), *(partition.begin_sync() for partition in own)]
 
     def _tell_idle(self) -> None:
         is_idle = not self._dirty and not self._is_running

@@ -1,25 +1,23 @@
 """A partition: offsets given in call order, made durable in groups, visible once durable."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from riverlog.log.checking import check_apart
-from riverlog.log.checkpoint import SEAL_SUFFIX
-from riverlog.log.checkpointer import Checkpointer, checkpoint_at, owed_bytes
+from riverlog.log.checkpoint import Checkpoint
+from riverlog.log.checkpointer import checkpoint_at
+from riverlog.log.ending import Ending
 from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
+from riverlog.log.mending import state_on_disk
 from riverlog.log.reading import Reader, Timed
-from riverlog.log.recovery import Recovered, Recovery, seal_of
-from riverlog.log.segment import Segment
+from riverlog.log.recovery import Recovery
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
-from riverlog.log.tail import Mark, Tail, is_full, mark_of
+from riverlog.log.tail import Mark
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, placed, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
-from riverlog.stores.small_file import write_small_file
-from riverlog.stores.syncer import Job, Outcome
 
 
 class Appended(NamedTuple):
@@ -47,42 +45,34 @@ class Partition:
         *,
         leader_epoch: int,
         epoch_max: int,
+        journal_key: bytes = b"",
     ) -> None:
         self._shared = shared
         self._directories = list(directories)
         self.settings = settings
         self.leader_epoch = leader_epoch
-        recovery = Recovery(
-            shared.disk,
-            directories,
-            epoch_max=epoch_max,
-            rewrites=True,
-            report=shared.report,
-        )
-        found: Recovered = recovery.run()
+        found = Recovery(
+            shared.disk, directories, epoch_max=epoch_max, rewrites=True, report=shared.report
+        ).run()
         self.epochs = found.epochs
         self.producers = found.producers
         self.log_start_offset = found.log_start_offset
-        self.next_offset = self.high_watermark = found.next_offset
         self._segments = found.segments
-        owed = owed_bytes(found.segments, found.checkpoint)
-        self._checkpoints = Checkpointer(shared.disk, shared.syncer, directories[-1], owed)
+        self._end = Ending(self, shared, directories, found, journal_key)
         self._reader = Reader(
             self._segments, self.epochs, shared.disk, shared.handles, shared.report
         )
-        self._tail: Tail | None = None
-        if self._segments and not self._segments[-1].is_sealed:
-            last = self._segments[-1]
-            if last.next_offset == self.next_offset:
-                self._tail = Tail(last, shared.handles, last.size_bytes)
-        self._durable = self._tail.mark() if self._tail else None
-        self._unsynced_directories: list[str] = []
         self.waiting = Waiting()
-        self._failure: OSError | None = None
-        self._is_syncing = False
-        self._is_roll_due = False
         self._is_refusing = False
         self.is_closed = False
+
+    @property
+    def high_watermark(self) -> int:
+        return self._end.high_watermark
+
+    @property
+    def next_offset(self) -> int:
+        return self._end.next_offset
 
     # Writing.
 
@@ -94,15 +84,16 @@ class Partition:
         """
         if self.is_closed:
             raise LogClosed("the partition is closed")
+        end = self._end
         try:
-            if self._failure is not None:
-                self._leave_broken_tail()
+            if end.failure is not None:
+                end.mend()
             if header.has_producer:
                 original = self.producers.find_duplicate(header)
                 if original is not None:
                     end_offset = original.last_offset + 1
                     return Appended(original.base_offset, end_offset, -1, is_duplicate=True)
-            base_offset = self.next_offset
+            base_offset = end.next_offset
             append_time_ms = -1
             if self.settings.uses_append_time:
                 append_time_ms = now_ms
@@ -110,7 +101,7 @@ class Partition:
                 stamp_append_time(batch, 0, now_ms)
                 header = read_header(batch)
             header, start, rest = placed(batch, header, base_offset, self.leader_epoch)
-            self._tail_for(header.size_bytes, now_ms).write((start, rest), header)
+            end.write(start, rest, header, now_ms)
         except OSError as error:
             if header.has_producer:
                 self.producers.expect(
@@ -121,12 +112,9 @@ class Partition:
                 self._shared.trouble(self._directories[-1], error)
             raise StorageFailed(f"the disk refused the records: {error.strerror}") from error
         self._is_refusing = False
-        self._checkpoints.owed_bytes += header.size_bytes
-        self.next_offset = header.next_offset
         self.epochs.note(self.leader_epoch, base_offset)
         if header.has_producer:
             self.producers.apply(header)
-        self._shared.commit.request(self)
         return Appended(base_offset, header.next_offset, append_time_ms, is_duplicate=False)
 
     def durable(self, end_offset: int) -> asyncio.Future[None] | None:
@@ -138,158 +126,31 @@ class Partition:
             return None
         return self.waiting.until(end_offset)
 
-    def _tail_for(self, size_bytes: int, now_ms: int) -> Tail:
-        """The tail to write to: the present one, or a new one when that is full or broken."""
-        if self._tail is not None and is_full(
-            self._tail.segment, size_bytes, now_ms, self.settings
-        ):
-            # Of two syncs of one file at a time, only one would learn of a failure.
-            self._is_roll_due = self._is_syncing
-            if not self._is_syncing:
-                self._roll(self._tail)
-        if self._tail is None:
-            self._tail = self._create_tail()
-        if self._tail.segment.first_append_ms < 0:
-            self._tail.segment.first_append_ms = now_ms
-        return self._tail
+    # What its end tells it.
 
-    def _create_tail(self) -> Tail:
-        disk = self._shared.disk
-        if not self._segments:
-            for directory in self._directories:
-                disk.make_directory(directory)
-        segment = Segment(self._directories[-1], self.next_offset)
-        self._shared.handles.keep(segment.path, disk.create(segment.path))
-        # Names from the innermost outwards: each directory is found only through the next.
-        unsynced = self._directories if not self._segments else self._directories[-1:]
-        self._unsynced_directories = unsynced[::-1]
-        self._segments.append(segment)
-        return Tail(segment, self._shared.handles, 0)
+    def became_durable(self, end_offset: int) -> None:
+        """Tells those who wait for it."""
+        self.waiting.reached(end_offset)
 
-    def _roll_now(self) -> None:
-        """Makes up for a roll that had to wait; if it fails, the next append tries again."""
-        self._is_roll_due = False
-        if self._tail is not None:
-            with suppress(OSError):
-                self._roll(self._tail)
-
-    def _roll(self, tail: Tail) -> None:
-        """Closes the tail. It is durable before a newer file exists, so order needs no care."""
-        self._sync_now(tail)
-        segment = tail.segment
-        content = seal_of(segment, segment.next_offset).to_bytes()
-        # After an error the seal may be there or not; behind one nothing may be written, and
-        # without one recovery makes it.
-        with suppress(OSError):
-            write_small_file(self._shared.disk, segment.beside(SEAL_SUFFIX), content)
-        segment.is_sealed = True
-        self._tail = None
-
-    # Durability.
-
-    def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
-        """Part of a round of group commit; see `Committed`."""
-        if self._tail is None or self._tail.is_empty or self._failure is not None:
-            return _nothing, _ignored
-        shared, mark = self._shared, self._tail.mark()
-        path = mark.segment.path
-        try:
-            file = shared.handles.lend(path)
-        except OSError as error:
-            self._sync_failed(error)
-            return _nothing, _ignored
-        directories, self._unsynced_directories = self._unsynced_directories, []
-        checkpoint = None
-        owed = self._checkpoints.owed_bytes
-        if not self.is_closed and self._checkpoints.is_due(self.settings.checkpoint_bytes):
-            # Taken now: by the time the sync ends, more will have been written.
-            checkpoint = checkpoint_at(mark, self.log_start_offset, self.epochs, self.producers)
-        self._is_syncing = True
-
-        def job() -> None:
-            file.sync()
-            for directory in directories:
-                shared.disk.sync_directory(directory)
-
-        def ended(outcome: Outcome) -> None:
-            self._is_syncing = False
-            shared.handles.give_back(path)
-            if mark.next_offset > mark.segment.next_offset:
-                return  # The file was given up while it was synced.
-            if outcome is not None:
-                self._unsynced_directories = directories + self._unsynced_directories
-                self._sync_failed(outcome)
-                return
-            self._made_durable(mark)
-            if checkpoint is not None:
-                self._checkpoints.keep(checkpoint, owed)
-            if self._is_roll_due:
-                self._roll_now()
-
-        return job, ended
-
-    def _sync_now(self, tail: Tail) -> None:
-        """Gives back what was filled ahead and waits for the disk; raises `OSError`."""
-        job, ended = self.begin_sync()
-        try:
-            if self._failure is not None:
-                raise self._failure
-            tail.trim()
-            job()
-        except OSError as error:
-            ended(error)
-            raise
-        ended(None)
-
-    def _made_durable(self, mark: Mark) -> None:
-        if mark.next_offset <= self.high_watermark or self._failure is not None:
-            return
-        self._durable = mark
-        self.high_watermark = mark.next_offset
-        self.waiting.reached(self.high_watermark)
-
-    def _sync_failed(self, error: OSError) -> None:
-        """A failed sync is final for the file: nothing written to it since is ever counted on."""
-        self._failure = error
+    def failed(self, error: OSError) -> None:
+        """Tells those whose records will not be durable."""
         self._shared.trouble(self._directories[-1], error)
         message = f"the disk failed to keep the records: {error.strerror}"
         self.waiting.failed(StorageFailed(message))
 
-    def _leave_broken_tail(self) -> None:
-        """Seals the broken file at its last durable place; the log goes on in a new one.
-
-        The offsets behind that place were given away, and stay unused. The state of producers is
-        made again from what is durable. Raises `OSError` while the disk still refuses.
-        """
-        assert self._tail is not None
-        segment, disk = self._tail.segment, self._shared.disk
-        durable = self._durable
-        if durable is None or durable.segment is not segment:
-            durable = Mark(segment, 0, segment.base_offset, 0, 0)
-        segment.size_bytes = durable.size_bytes
-        segment.next_offset = durable.next_offset
-        segment.hash_so_far = durable.hash_so_far
-        segment.record_count = durable.record_count
-        segment.index.cut(durable.size_bytes)
-        content = seal_of(segment, self.next_offset).to_bytes()
-        write_small_file(disk, segment.beside(SEAL_SUFFIX), content)
-        for directory in self._unsynced_directories:
-            disk.sync_directory(directory)
-        segment.is_sealed = True
-        self._unsynced_directories = []
-        recovery = Recovery(
-            disk,
+    def begin_again(self) -> None:
+        """Takes the state of producers and epochs from what the files have kept."""
+        self.epochs, self.producers = state_on_disk(
+            self._shared.disk,
             self._directories,
-            epoch_max=self.leader_epoch,
-            rewrites=False,
-            report=self._shared.report,
+            self.leader_epoch,
+            self.producers,
+            self._shared.report,
         )
-        found = recovery.run()
-        for producer_id, producer in self.producers:
-            found.producers.expect(producer_id, producer.epoch, producer.first_sequence)
-        self.epochs, self.producers = found.epochs, found.producers
-        self._tail = None
-        self._failure = None
+
+    def checkpoint_at(self, mark: Mark) -> Checkpoint:
+        """Its state now, when `mark` is the end of all that was written."""
+        return checkpoint_at(mark, self.log_start_offset, self.epochs, self.producers)
 
     # Reading.
 
@@ -305,13 +166,7 @@ class Partition:
             )
         if offset == self.high_watermark or not self._segments:
             return memoryview(b"")
-        last = self._segments[-1]
-        durable = self._durable
-        end_position = last.size_bytes
-        if self._tail is not None:
-            is_here = durable is not None and durable.segment is last
-            end_position = durable.size_bytes if durable is not None and is_here else 0
-        return self._reader.read(offset, bytes_max, self.high_watermark, end_position)
+        return self._reader.read(offset, bytes_max, self.high_watermark, self._end.visible_bytes)
 
     @property
     def has_unchecked(self) -> bool:
@@ -344,30 +199,19 @@ class Partition:
     def close(self) -> None:
         """Makes everything durable and leaves a checkpoint at the very end; raises `OSError`."""
         self.is_closed = True
-        if self._failure is None:
-            if self._tail is not None:
-                self._sync_now(self._tail)
-            if self._segments and self._checkpoints.owed_bytes:
-                end = mark_of(self._segments[-1])
-                last = checkpoint_at(end, self.log_start_offset, self.epochs, self.producers)
-                # A full disk has no room for it; then the next recovery has more to do.
-                with suppress(OSError):
-                    self._checkpoints.keep_last(last)
-        self.abandon()
+        self._end.close()
+        self._leave()
 
     def abandon(self) -> None:
         """Stops at once, as for a topic that is gone: whoever waits is told, files stay."""
         self.is_closed = True
-        self._shared.commit.forget(self)
+        self._end.abandon()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._end.is_closed = True
+        self._shared.commit.forget(self._end)
         self.waiting.failed(LogClosed("the partition was closed"))
         self.waiting.wake()
         for segment in self._segments:
             self._shared.handles.drop(segment.path)
-
-
-def _nothing() -> None:
-    """The job of a partition that has nothing to sync."""
-
-
-def _ignored(_outcome: Outcome) -> None:
-    """Nobody waits for that job."""

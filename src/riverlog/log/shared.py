@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Report
+from riverlog.log.journal import Journal
 from riverlog.stores.disk import Disk
 from riverlog.stores.handles import Handles
 from riverlog.stores.syncer import Syncer
@@ -19,7 +20,8 @@ def no_trouble(_directory: str, _error: OSError) -> None:
 class Shared(NamedTuple):
     """What all partitions of a broker share.
 
-    `trouble` is told once when the disk begins to refuse a partition's records.
+    `trouble` is told once when the disk begins to refuse a partition's records. Without a
+    `journal` every partition syncs its own file.
     """
 
     disk: Disk
@@ -28,3 +30,4 @@ class Shared(NamedTuple):
     syncer: Syncer
     report: Report
     trouble: Trouble = no_trouble
+    journal: Journal | None = None
