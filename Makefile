@@ -50,7 +50,7 @@ $(VENV)/bin/python:
 	  || { echo "Riverlog needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.run: requirements/run.txt pyproject.toml setup.py src/riverlog/kernel/decode.c | $(VENV)/bin/python
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
