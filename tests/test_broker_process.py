@@ -31,7 +31,7 @@ def test_a_killed_broker_is_gone_and_can_be_started_again(broker: BrokerProcess)
 def test_a_broker_that_does_not_start_says_why(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path, "--advertise", "nowhere")
 
-    with pytest.raises(AssertionError, match=r"\(exit 2\):\nriverlog: 'nowhere' is no HOST:PORT"):
+    with pytest.raises(AssertionError, match="'nowhere' is no HOST:PORT"):
         broker.start()
 
 

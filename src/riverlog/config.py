@@ -1,5 +1,10 @@
-"""Every setting: default, unit, and the reason for it. Kafka's names where Kafka has one."""
+"""The values a broker is set up with, and their defaults.
 
+What each is for, its name for people and which values it may have is declared in `settings/`.
+"""
+
+import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 KIB = 1024
@@ -7,26 +12,7 @@ MIB = 1024 * KIB
 
 
 class DoorLimits(NamedTuple):
-    """What one listener lets its clients take.
-
-    Attributes:
-        frame_bytes_max: `socket.request.max.bytes`. The largest request; a client that declares
-            more is cut off before anything is kept.
-        other_frame_bytes_max: The largest request that is no Produce. Reading one of many small
-            parts takes the loop 0.2 s for every MiB, so it is kept well below the above.
-        connections_max: `max.connections`. Further clients are closed at once.
-        requests_in_flight_max: Requests of one connection that may be unanswered at a time; it
-            is not read from while it has more.
-        bytes_in_flight_max: `queued.max.request.bytes`. Bytes of all requests being answered;
-            while there are more, no connection is read from.
-        bytes_held_max: Bytes of all unfinished requests. A connection that would push beyond is
-            closed: nothing else could free them.
-        unread_reply_bytes_max: Replies waiting for one client that does not read; it is not
-            read from either until it has caught up.
-        idle_ms_max: `connections.max.idle.ms`. A connection without any request for so long is
-            closed.
-        shutdown_ms_max: How long requests under way may take to finish when the broker stops.
-    """
+    """What one listener lets its clients take; `settings/client_limits.py` tells of each."""
 
     frame_bytes_max: int = 100 * MIB
     other_frame_bytes_max: int = 4 * MIB
@@ -40,18 +26,12 @@ class DoorLimits(NamedTuple):
 
 
 class BrokerSettings(NamedTuple):
-    """What a broker does unless a client or a topic says otherwise.
-
-    Attributes:
-        auto_create_topics: `auto.create.topics.enable`. A topic that a client asks for by name
-            is made, if the client allows it; on, because client libraries' own tests and most
-            first steps rely on it.
-        num_partitions: `num.partitions`. How many partitions a topic has for which no number is
-            given; 4, because client libraries' own tests assume it.
-    """
+    """What a broker does unless a client or a topic says otherwise."""
 
     auto_create_topics: bool = True
     num_partitions: int = 4
+    retention_check_ms: int = 300_000
+    producer_expiration_ms: int = 86_400_000
 
 
 class Address(NamedTuple):
@@ -78,3 +58,8 @@ def parse_address(text: str) -> Address:
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise InvalidAddress(f"'{text}' is no HOST:PORT, like 127.0.0.1:9092")
     return Address(host=host or "127.0.0.1", port=int(port))
+
+
+def environment() -> Mapping[str, str]:
+    """The variables of this process. Nothing else here asks for them."""
+    return os.environ

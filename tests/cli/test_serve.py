@@ -85,3 +85,24 @@ def test_no_command_shows_what_there_is() -> None:
     told = serve()
     assert told.returncode == 0
     assert "serve" in told.stdout
+
+
+def test_settings_come_from_a_file_and_flags_come_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "riverlog.toml"
+    path.write_text(
+        'num.partitions = 3\nriverlog.log.level = "debug"\nriverlog.listen = "[::1]:1"\n'
+    )
+    broker = BrokerProcess(tmp_path, "--config", str(path), "--num-partitions", "2")
+    broker.start()
+    try:
+        admin = pytest.importorskip("confluent_kafka.admin")
+        topics = admin.AdminClient({"bootstrap.servers": broker.bootstrap})
+        made = topics.create_topics([admin.NewTopic("colours", -1)])
+        made["colours"].result(20)
+        assert len(topics.list_topics("colours", 20).topics["colours"].partitions) == 2
+    finally:
+        broker.kill()
+
+
+def test_without_a_place_for_data_it_is_asked_for() -> None:
+    assert "--data DIR" in complaint(serve("serve"))

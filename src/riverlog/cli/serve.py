@@ -3,55 +3,78 @@
 import argparse
 import asyncio
 import signal
-import sys
+from collections.abc import Mapping
 
 from riverlog.app import App
-from riverlog.config import BrokerSettings, InvalidAddress, parse_address
+from riverlog.cli.arguments import Parser
+from riverlog.cli.ephemeral import add_test_flags, place_of, when_stdin_closes
+from riverlog.cli.refusals import REFUSED, WELL
+from riverlog.cli.setting_flags import add_flags, chosen_settings
 from riverlog.kafka.listener import CannotListen
 from riverlog.log.errors import StorageFailed
 from riverlog.runtime import logs
 from riverlog.runtime.memory import keep_freed_memory
+from riverlog.runtime.open_files import allow_more_open_files
+from riverlog.settings.sources import InvalidSetting
 from riverlog.stores.data_directory import NotADataDirectory, UnknownFormat
 from riverlog.stores.directory_lock import AlreadyInUse
 
+DESCRIPTION = """\
+Runs a broker until SIGTERM or Ctrl-C: it then answers what it was asked, and stops. A second
+signal stops it at once.
+
+Every setting is a flag, a variable (RIVERLOG_NUM_PARTITIONS) and a key of a TOML file
+(num.partitions), and counts in this order. `riverlog config` shows them all."""
+EXAMPLES = """\
+Examples:
+  riverlog serve --data ./data                                on 127.0.0.1:9092
+  riverlog serve --data ./data --listen 0.0.0.0:9092 --advertise broker.example.org:9092
+  RIVERLOG_DATA=./data riverlog serve --num-partitions 1
+  riverlog serve --config riverlog.toml                       `riverlog config --toml` makes one
+  riverlog serve --ephemeral --print-bootstrap --until-stdin-closes        for a test suite"""
+
 # What the person who typed the command can mend; one line says how.
-MENDABLE = (
-    InvalidAddress,
-    CannotListen,
-    NotADataDirectory,
-    UnknownFormat,
-    AlreadyInUse,
-    StorageFailed,
-)
+EXIT_CODES: Mapping[type[Exception], int] = {
+    InvalidSetting: REFUSED,
+    CannotListen: REFUSED,
+    NotADataDirectory: REFUSED,
+    UnknownFormat: REFUSED,
+    AlreadyInUse: REFUSED,
+    StorageFailed: REFUSED,
+    OSError: REFUSED,
+}
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
-def serve(options: argparse.Namespace) -> int:
-    """Serves until it is told to stop; 0 after a clean stop, 2 when it could not begin."""
-    logs.configure(options.log_level, json=options.log_json)
+def describe(parser: Parser) -> None:
+    """Adds a flag for every setting, and those that tests use."""
+    add_flags(parser)
+    add_test_flags(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serves until it is told to stop; 0 after a clean stop."""
+    settings = chosen_settings(options)
+    place = place_of(options, settings)
+    logs.configure(settings.text("riverlog.log.level"), json=settings.is_on("riverlog.log.json"))
     keep_freed_memory()
-    try:
-        app = App(
-            data=options.data,
-            listen=parse_address(options.listen),
-            advertise=parse_address(options.advertise) if options.advertise else None,
-            settings=BrokerSettings(
-                auto_create_topics=options.auto_create_topics,
-                num_partitions=options.num_partitions,
-            ),
-        )
-        asyncio.run(_serve(app))
-    except MENDABLE as error:
-        print(f"riverlog: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        print(f"riverlog: the disk refused: {error.strerror}{where}", file=sys.stderr)
-        return 2
-    return 0
+    allow_more_open_files()
+    app = App(
+        data=place.data,
+        listen=place.listen,
+        advertise=settings.address("riverlog.advertise"),
+        limits=settings.limits(),
+        settings=settings.broker(),
+        group_settings=settings.groups(),
+        defaults=settings.log_defaults(),
+        disk=place.disk,
+        in_memory=place.disk is not None,
+    )
+    asyncio.run(_serve(app, options))
+    return WELL
 
 
-async def _serve(app: App) -> None:
+async def _serve(app: App, options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
 
@@ -64,8 +87,12 @@ async def _serve(app: App) -> None:
 
     for number in STOPPING:
         loop.add_signal_handler(number, stop)
+    if options.until_stdin_closes:
+        when_stdin_closes(stop)
     await app.open()
     try:
+        if options.print_bootstrap:
+            print(app.address, flush=True)
         await told_to_stop.wait()
     finally:
         await app.close()

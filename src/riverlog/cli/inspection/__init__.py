@@ -1,0 +1,1 @@
+"""What lies in a data directory, read without changing it: facts first, how to show them apart."""

@@ -1,0 +1,86 @@
+"""What clients may take, so that none of them can take all."""
+
+from riverlog.config import DoorLimits
+from riverlog.settings.kinds import INT32_MAX, duration, number, size
+from riverlog.settings.setting import of
+
+_GROUP = "what clients may take"
+
+CLIENT_LIMITS = (
+    of(
+        DoorLimits,
+        "frame_bytes_max",
+        _GROUP,
+        "socket.request.max.bytes",
+        size(1, INT32_MAX),
+        "The largest request; a client that declares more is cut off before anything is kept.",
+    ),
+    of(
+        DoorLimits,
+        "other_frame_bytes_max",
+        _GROUP,
+        "riverlog.other.request.max.bytes",
+        size(1, INT32_MAX),
+        "The largest request that is no Produce. Reading one of many small parts takes 0.2 s "
+        "for every MiB, so it is kept well below the above.",
+    ),
+    of(
+        DoorLimits,
+        "connections_max",
+        _GROUP,
+        "max.connections",
+        number(1, INT32_MAX),
+        "Further clients are closed at once.",
+    ),
+    of(
+        DoorLimits,
+        "requests_in_flight_max",
+        _GROUP,
+        "riverlog.requests.in.flight.max",
+        number(1, INT32_MAX),
+        "Requests of one connection that may be unanswered at a time; it is not read from while "
+        "it has more.",
+    ),
+    of(
+        DoorLimits,
+        "bytes_in_flight_max",
+        _GROUP,
+        "queued.max.request.bytes",
+        size(1),
+        "Bytes of all requests being answered; while there are more, no connection is read from.",
+    ),
+    of(
+        DoorLimits,
+        "bytes_held_max",
+        _GROUP,
+        "riverlog.unfinished.request.max.bytes",
+        size(1),
+        "Bytes of all unfinished requests. A connection that would push beyond is closed: "
+        "nothing else could free them.",
+    ),
+    of(
+        DoorLimits,
+        "unread_reply_bytes_max",
+        _GROUP,
+        "riverlog.unread.reply.max.bytes",
+        size(1),
+        "Replies waiting for one client that does not read; it is not read from either until it "
+        "has caught up.",
+    ),
+    of(
+        DoorLimits,
+        "idle_ms_max",
+        _GROUP,
+        "connections.max.idle.ms",
+        duration(1),
+        "A connection without any request for so long is closed.",
+    ),
+    of(
+        DoorLimits,
+        "shutdown_ms_max",
+        _GROUP,
+        "riverlog.shutdown.max.ms",
+        duration(),
+        "How long requests under way may take to finish when the broker stops.",
+    ),
+)
