@@ -3,6 +3,7 @@
 from random import Random
 
 from riverlog.broker.broker import Broker, World
+from riverlog.groups.settings import GroupSettings
 from riverlog.log.damage import Damage
 from riverlog.log.settings import LogSettings
 from riverlog.stores.syncer import InlineSyncer, Syncer
@@ -29,10 +30,11 @@ async def open_broker(
     damages: list[Damage] | None = None,
     defaults: LogSettings | None = None,
     clock: ManualClock | None = None,
+    group_settings: GroupSettings | None = None,
 ) -> Broker:
     """A broker that is ready; a different `seed` gives different ids."""
     report = [] if damages is None else damages
     world = World(
         disk, syncer or InlineSyncer(), clock or ManualClock(), SeededChance(seed), report.append
     )
-    return await Broker.open(world, ROOT, defaults)
+    return await Broker.open(world, ROOT, defaults, group_settings=group_settings)

@@ -15,7 +15,7 @@ from riverlog.cluster.facts import (
     decode,
     encode,
 )
-from riverlog.cluster.topics import TopicCreated, TopicDeleted
+from riverlog.cluster.topics import PartitionsAdded, TopicConfigured, TopicCreated, TopicDeleted
 
 texts = st.text(max_size=30)
 ids = st.binary(min_size=16, max_size=16)
@@ -27,6 +27,8 @@ facts: st.SearchStrategy[Fact] = st.one_of(
     st.builds(ProducerIdsTaken, numbers),
     st.builds(TopicCreated, ids, texts, numbers, st.dictionaries(texts, texts, max_size=3)),
     st.builds(TopicDeleted, ids),
+    st.builds(TopicConfigured, ids, st.dictionaries(texts, texts, max_size=3)),
+    st.builds(PartitionsAdded, ids, numbers),
 )
 
 
@@ -55,6 +57,8 @@ def test_any_bytes_are_a_fact_or_none_we_know(data: bytes) -> None:
         b'{"fact": "topic deleted"}',
         b'{"fact": "topic deleted", "topic_id": "xyz"}',
         b'{"fact": "topic created", "topic_id": "00"}',
+        b'{"fact": "topic configured", "topic_id": "00"}',
+        b'{"fact": "partitions added", "partitions": 3}',
     ],
 )
 def test_what_this_version_does_not_know_is_refused(data: bytes) -> None:

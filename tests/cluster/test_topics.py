@@ -6,6 +6,9 @@ from riverlog.cluster.topics import (
     PARTITIONS_MAX,
     InvalidPartitionCount,
     InvalidTopicName,
+    NoSuchTopic,
+    PartitionsAdded,
+    TopicConfigured,
     TopicCreated,
     TopicDeleted,
     TopicExists,
@@ -112,3 +115,51 @@ def test_the_configs_of_a_decided_topic_are_its_own() -> None:
     topic = Topics().decide_create("a", topic_id(1), 1, configs)
     configs.clear()
     assert topic.configs == {"retention.ms": "1"}
+
+
+def test_settings_are_replaced_by_what_an_edit_makes_of_them() -> None:
+    topics = with_topics("a")
+    topics.apply(TopicConfigured(topic_id(1), {"x": "1"}))
+    fact = topics.decide_configure("a", lambda had: {**had, "y": "2"})
+    assert fact == TopicConfigured(topic_id(1), {"x": "1", "y": "2"})
+    assert topics.by_name("a") == created("a")._replace(configs={"x": "1"})
+    topics.apply(fact)
+    assert topics.by_name("a") == topics.by_id(topic_id(1))
+    assert topics.by_name("a") == created("a")._replace(configs={"x": "1", "y": "2"})
+
+
+def test_partitions_are_only_ever_added() -> None:
+    topics = with_topics("a")
+    fact = topics.decide_add_partitions("a", 3)
+    topics.apply(fact)
+    assert fact == PartitionsAdded(topic_id(1), 3)
+    assert (
+        topics.by_name("a") == topics.by_id(topic_id(1)) == created("a")._replace(partition_count=3)
+    )
+    for count in (3, 2, 0, PARTITIONS_MAX + 1):
+        with pytest.raises(InvalidPartitionCount):
+            topics.decide_add_partitions("a", count)
+
+
+def test_what_is_not_there_cannot_be_changed() -> None:
+    topics = with_topics("a")
+    topics.apply(TopicDeleted(topic_id(1)))
+    with pytest.raises(NoSuchTopic):
+        topics.decide_configure("a", dict)
+    with pytest.raises(NoSuchTopic):
+        topics.decide_add_partitions("a", 2)
+
+
+def test_changes_of_a_topic_whose_beginning_was_lost_are_passed_over() -> None:
+    topics = with_topics("a")
+    topics.apply(TopicConfigured(topic_id(9), {"x": "1"}))
+    topics.apply(PartitionsAdded(topic_id(9), 3))
+    assert list(topics) == [created("a")]
+
+
+def test_changes_of_a_topic_whose_name_was_taken_over_leave_its_successor() -> None:
+    topics = with_topics("a")
+    topics.apply(created("a", 2))
+    topics.apply(PartitionsAdded(topic_id(1), 3))
+    assert topics.by_name("a") == created("a", 2)
+    assert topics.by_id(topic_id(1)) == created("a")._replace(partition_count=3)

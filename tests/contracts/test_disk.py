@@ -1,5 +1,6 @@
-"""What every disk does while nothing fails: the real one and the simulated one alike."""
+"""What every disk does while nothing fails: the real one, and those that stand in for it."""
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from random import Random
 import pytest
 
 from riverlog.stores.disk import Disk, File, OsDisk, opened
+from riverlog.stores.memory_disk import MemoryDisk
+from riverlog.testing.severable_disk import SeverableDisk
 from riverlog.testing.simulated_disk import SimulatedDisk
 
 
@@ -33,11 +36,19 @@ class Ground:
         return self.disk.list(self.base)
 
 
-@pytest.fixture(params=["os", "simulated"])
+@pytest.fixture(params=["os", "simulated", "memory", "severable"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
-    if request.param == "os":
-        return Ground(OsDisk(), str(tmp_path))
-    disk = SimulatedDisk(Random(0))
+    match request.param:
+        case "os":
+            return Ground(OsDisk(), str(tmp_path))
+        case "simulated":
+            return _ground_on(SimulatedDisk(Random(0)))
+        case "severable":
+            return _ground_on(SeverableDisk(MemoryDisk()))
+    return _ground_on(MemoryDisk())
+
+
+def _ground_on(disk: Disk) -> Ground:
     disk.make_directory("/base")
     return Ground(disk, "/base")
 
@@ -292,15 +303,32 @@ def test_exists_answers_for_files_and_directories(ground: Ground) -> None:
     assert not ground.disk.exists(ground.at("a/below-a-file"))
 
 
-def test_both_disks_do_the_same_with_the_same_random_calls(tmp_path: Path) -> None:
-    simulated, chance = SimulatedDisk(Random(0)), Random(2)
-    simulated.make_directory("/base")
-    grounds = [Ground(OsDisk(), str(tmp_path)), Ground(simulated, "/base")]
+def test_all_disks_do_the_same_with_the_same_random_calls(tmp_path: Path) -> None:
+    chance = Random(2)
+    os_ground = Ground(OsDisk(), str(tmp_path))
+    others = [_ground_on(SimulatedDisk(Random(0))), _ground_on(MemoryDisk())]
     for _ in range(3000):
         do = _random_call(chance)
-        results = [_outcome(do, ground) for ground in grounds]
-        assert results[0] == results[1]
-    assert _tree(grounds[0], "") == _tree(grounds[1], "")
+        expected = _outcome(do, os_ground)
+        assert [_outcome(do, ground) for ground in others] == [expected, expected]
+    tree = _tree(os_ground, "")
+    assert [_tree(ground, "") for ground in others] == [tree, tree]
+
+
+def test_zeros_filled_ahead_take_no_memory_and_are_there() -> None:
+    with opened(MemoryDisk().create("a")) as file:
+        tracemalloc.start()
+        try:
+            file.write(0, b"first")
+            file.write(5, bytes(8 << 20))
+            taken_bytes, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        file.write(5, b"second")
+        assert file.size() == 5 + (8 << 20)
+        assert file.read(0, 13) == b"firstsecond\0\0"
+        assert file.read(8 << 20, 100) == bytes(5)
+    assert taken_bytes < 10_000
 
 
 def _random_call(chance: Random) -> Callable[[Ground], object]:

@@ -4,7 +4,7 @@ import asyncio
 
 from riverlog.broker.broker import Broker
 from riverlog.cluster.topics import TopicCreated
-from riverlog.log.errors import LogClosed, StorageFailed
+from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
 from riverlog.log.partition import Appended, Partition
 from riverlog.log.producers import OutOfOrderSequence
 from riverlog.records.batch import read_header
@@ -15,6 +15,7 @@ from riverlog.testing.history import Acks
 from tests.crash.story import TOPIC, Batch, Producer, Story
 
 READ_BYTES = 700
+DAY_MS = 86_400_000
 
 
 class Producing:
@@ -135,6 +136,9 @@ class Consuming:
             except OSError:
                 self._story.failed_reads += 1
                 continue
+            except OffsetOutOfRange:
+                offset = -1
+                continue
             for record in records:
                 if record.offset >= offset:
                     history.consumed("consumer", f"{TOPIC}-{self._index}", record)
@@ -165,6 +169,41 @@ def read_all(log: Partition) -> list[history.Record]:
         offset = found[-1].offset + 1
     assert offset <= log.high_watermark, "more was read than is durable"
     return records
+
+
+async def tidy(broker: Broker, topic: TopicCreated, story: Story) -> None:
+    """Deletes records now and then, and lets passes come when everything has had its time."""
+    chance = story.chance.fork(f"tidy {len(story.epochs)}")
+    history, housekeeping = story.history, broker.housekeeping
+    index = chance.below(topic.partition_count)
+    name = f"{TOPIC}-{index}"
+    for _ in range(chance.between(1, 6) if chance.happens(0.6) else 0):
+        await asyncio.sleep(chance.below(800) / 1_000_000)
+        try:
+            log = broker.partition(topic, index)
+            if chance.happens(0.3):
+                offset = chance.between(log.log_start_offset, log.high_watermark)
+                history.may_go(name, offset)
+                deleted = log.delete_before(offset)
+                if deleted is not None:
+                    await deleted
+            else:
+                history.may_go(name, end_of_first(log))
+                later_ms = broker.clock.now_ms() + 8 * DAY_MS
+                await housekeeping.tidy_one(topic, index, log, later_ms)
+                await housekeeping.remove_files()
+        except OSError:
+            continue
+        history.began_at(name, log.log_start_offset)
+
+
+def end_of_first(log: Partition) -> int:
+    """Where the oldest segment with records ends: by time only that one may go."""
+    segments = log._segments
+    held = [number for number, one in enumerate(segments) if one.next_offset > log.log_start_offset]
+    if not held or held[0] + 1 == len(segments):
+        return log.next_offset
+    return segments[held[0] + 1].base_offset
 
 
 async def administer(broker: Broker, story: Story) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from riverlog.broker.broker import Broker, World
 from riverlog.cluster.topics import TopicCreated
+from riverlog.config import BrokerSettings
 from riverlog.log.errors import StorageFailed
 from riverlog.log.settings import LogSettings
 from riverlog.stores.disk import Disk
@@ -15,11 +16,13 @@ from riverlog.testing.seeded_chance import SeededChance
 from riverlog.testing.simulated_disk import PowerCut, SimulatedDisk
 from riverlog.testing.simulated_syncer import SimulatedSyncer
 from riverlog.testing.virtual_loop import LoopClock, run
-from tests.crash.clients import Consuming, Producing, administer, read_all
+from tests.crash.clients import Consuming, Producing, administer, read_all, tidy
 from tests.crash.story import PARTITIONS, TOPIC, Story
 
 ROOT = "data"
-SETTINGS = LogSettings(segment_bytes=1_500, checkpoint_bytes=600)
+SETTINGS = LogSettings(segment_bytes=1_500, checkpoint_bytes=600, file_delete_delay_ms=1)
+# The clock is put forward by days; that must not make a retry look new.
+NO_EXPIRY = BrokerSettings(producer_expiration_ms=1 << 60)
 TURNS = 10
 
 # What a test may put in place of the real thing, to see that the suite notices.
@@ -91,7 +94,9 @@ def read_back(disk: SimulatedDisk, story: Story, make_syncer: MakeSyncer = Simul
         for index in range(PARTITIONS):
             log = None if topic is None else broker.partition(topic, index)
             records = [] if log is None else read_all(log)
-            story.history.read_back(f"{TOPIC}-{index}", records)
+            start_offset = 0 if log is None else log.log_start_offset
+            story.history.began_at(f"{TOPIC}-{index}", start_offset)
+            story.history.read_back(f"{TOPIC}-{index}", records, start_offset)
         for name, must_be in story.topics.items():
             is_there = broker.topics.by_name(name) is not None
             assert must_be is None or must_be == is_there, f"{name} is there: {is_there}"
@@ -114,7 +119,7 @@ async def open_broker(
         story.chance.fork(f"ids {name}"),
         story.damages.append,
     )
-    broker = await Broker.open(world, ROOT, SETTINGS)
+    broker = await Broker.open(world, ROOT, SETTINGS, NO_EXPIRY)
     assert broker.leader_epoch not in story.epochs, "an epoch was taken twice"
     story.epochs.append(broker.leader_epoch)
     return broker
@@ -134,6 +139,7 @@ async def serve(broker: Broker, story: Story) -> None:
         for index in range(PARTITIONS):
             clients.create_task(Consuming(broker, topic, index, story).run(TURNS))
         clients.create_task(administer(broker, story))
+        clients.create_task(tidy(broker, topic, story))
 
 
 async def watched(work: Coroutine[Any, Any, Result], story: Story) -> Result:

@@ -4,13 +4,14 @@ import asyncio
 from dataclasses import dataclass, field
 from random import Random
 
+from riverlog.log.beginning import remove_files
 from riverlog.log.damage import Damage
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import HEADER_SIZE, read_header
 from riverlog.stores.disk import opened
 from riverlog.testing.simulated_disk import SimulatedDisk, Survival
 from riverlog.testing.virtual_loop import run
-from tests.log.logs import DIRECTORY, Read, append, open_log, read_all
+from tests.log.logs import DIRECTORY, NOW_MS, Read, append, open_log, read_all
 
 # Two records a batch, four batches a segment; checkpoints only where a life ended in peace.
 SETTINGS = LogSettings(segment_records=8)
@@ -53,9 +54,17 @@ class Outcome:
     kept: list[bytes]
 
 
+def new_disk() -> SimulatedDisk:
+    """A disk with an empty directory for a log."""
+    disk = SimulatedDisk(Random(0))
+    disk.make_directory(DIRECTORY)
+    disk.sync_directory("")
+    return disk
+
+
 def closed_scene() -> Scene:
     """After a clean stop: two sealed segments and one to write on, covered by a checkpoint."""
-    disk = _new_disk()
+    disk = new_disk()
     for epoch, batches in ((1, 5), (2, 2), (3, 3)):
         run(_live(disk, epoch, batches, closes=True))
     return _at_rest(disk)
@@ -63,7 +72,7 @@ def closed_scene() -> Scene:
 
 def crashed_scene() -> Scene:
     """After a power cut: the checkpoint ends in a sealed segment; one more and a tail follow."""
-    disk = _new_disk()
+    disk = new_disk()
     for epoch, batches in ((1, 5), (2, 2), (3, 7)):
         run(_live(disk, epoch, batches, closes=epoch < 3))
     return _at_rest(disk, unsure="00000000000000000024.log")
@@ -71,7 +80,7 @@ def crashed_scene() -> Scene:
 
 def killed_scene() -> Scene:
     """After three kills: several epochs in one file, and no checkpoint at all."""
-    disk = _new_disk()
+    disk = new_disk()
     for epoch, batches in ((1, 3), (2, 2), (3, 2)):
         run(_live(disk, epoch, batches, closes=False, settings=LogSettings()))
         disk = disk.process_crash()
@@ -97,11 +106,26 @@ def scarred_scene() -> Scene:
     return _at_rest(scene.disk)
 
 
-def _new_disk() -> SimulatedDisk:
-    disk = SimulatedDisk(Random(0))
-    disk.make_directory(DIRECTORY)
-    disk.sync_directory("")
-    return disk
+def shortened_scene() -> Scene:
+    """After a clean stop: the first segment was let go, and some of the next one deleted."""
+    disk = new_disk()
+    for epoch, batches in ((1, 5), (2, 2)):
+        run(_live(disk, epoch, batches, closes=True))
+
+    async def shorten() -> None:
+        log = open_log(disk, epoch=3, settings=SETTINGS)
+        deleted = log.delete_before(11)
+        assert deleted is not None
+        await deleted
+        gone = [segment.base_offset for segment in await log.retire(NOW_MS)]
+        assert gone == [0]
+        remove_files(disk, DIRECTORY, gone)
+        for _ in range(3):
+            await append(log, b"<%d>" % log.next_offset, b"<%d>" % (log.next_offset + 1))
+        log.close()
+
+    run(shorten())
+    return _at_rest(disk)
 
 
 async def _live(

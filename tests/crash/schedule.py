@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 
+from riverlog.log.damage import Damage
 from riverlog.testing.history import check
 from riverlog.testing.simulated_disk import Effect, Fault, Op, SimulatedDisk, Survival
 from riverlog.testing.simulated_syncer import SimulatedSyncer
@@ -14,6 +15,9 @@ from tests.crash.story import Story
 # Opening a log after a crash takes about so many calls; the later ones are everyday work.
 RECOVERY_CALLS = 40
 LIFE_CALLS = 250
+
+# Of a torn end it is right to say so; but no crash makes a segment vanish.
+SEGMENT_MISSING = "the segment is missing"
 
 
 class Anomalous(AssertionError):
@@ -57,6 +61,10 @@ class Saga:
             self.cut_power(Survival.NOTHING)
             read_back(self.disk, self.story, self.make_syncer)
         anomalies = [anomaly.describe() for anomaly in check(self.story.history)]
+        anomalies += [str(damage) for damage in self.story.damages if _is_of_durable(damage)]
+        lost = [damage for damage in self.story.damages if damage.reason == SEGMENT_MISSING]
+        if lost:
+            raise Anomalous(f"seed {self.story.seed}: {lost[:3]}")
         errors = self.story.errors
         if anomalies or errors:
             cause = errors[0] if errors else None
@@ -121,3 +129,8 @@ def _end(saga: Saga) -> None:
         saga.kill()
     else:
         saga.cut_power(list(Survival)[chance.below(len(Survival))])
+
+
+def _is_of_durable(damage: Damage) -> bool:
+    """Whether the journal lost what was durable: no end of a process or of the power does that."""
+    return ".journal" in damage.path and damage.kept_in.endswith(".damaged")

@@ -19,6 +19,7 @@ from tests.crash.scene import (
     crashed_scene,
     killed_scene,
     scarred_scene,
+    shortened_scene,
 )
 
 SCENES = {
@@ -26,6 +27,7 @@ SCENES = {
     "crashed": cache(crashed_scene),
     "killed": cache(killed_scene),
     "scarred": cache(scarred_scene),
+    "shortened": cache(shortened_scene),
 }
 FILES = [(name, file) for name, scene in SCENES.items() for file in scene().files]
 

@@ -11,7 +11,6 @@ import pytest
 
 from riverlog.broker import broker
 from riverlog.log import commit
-from riverlog.log.settings import LogSettings
 from tests.crash import life
 from tests.crash.schedule import Saga, points_of
 from tests.crash.story import SMALL_JOURNAL
@@ -52,7 +51,7 @@ def test_the_chunks_make_ten_thousand_points() -> None:
 def lean_on_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round with a single partition goes there, too, and segments are left alone for longer."""
     monkeypatch.setattr(commit, "JOURNALED_PARTITIONS_MIN", 1)
-    settings = LogSettings(segment_bytes=6_000, checkpoint_bytes=600)
+    settings = life.SETTINGS._replace(segment_bytes=6_000)
     monkeypatch.setattr(life, "SETTINGS", settings)
 
 

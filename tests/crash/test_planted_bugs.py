@@ -15,6 +15,7 @@ from riverlog.log.partition import Appended, Partition
 from riverlog.log.producers import Producers
 from riverlog.log.recovery import Recovered, Recovery
 from riverlog.log.replay import Replay
+from riverlog.log.segment import Segment
 from riverlog.log.tail import Mark, mark_of
 from riverlog.records.batch import BatchHeader, read_header
 from riverlog.records.crc import Buffer
@@ -202,7 +203,14 @@ def _forgets_to_replay_the_journal(patch: pytest.MonkeyPatch) -> None:
 
 @journal_bug
 def _does_not_sync_what_was_replayed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Replay, "_sync_files", lambda _: None)
+    put_back = Replay._put_back
+
+    def only_write(replay: Replay, segment: Segment, pieces: list[tuple[int, Buffer]]) -> None:
+        with pytest.MonkeyPatch.context() as meanwhile:
+            meanwhile.setattr(SimulatedFile, "sync", lambda _: None)
+            put_back(replay, segment, pieces)
+
+    patch.setattr(Replay, "_put_back", only_write)
 
 
 @journal_bug

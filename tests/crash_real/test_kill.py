@@ -20,7 +20,7 @@ from tests.crash_real.judgement import complaints, each, end_offsets, read_back_
 from tests.crash_real.load import Load
 from tests.crash_real.strace import WRITES, is_permitted, killing
 from tests.crash_real.torn import tear_tails
-from tests.crash_real.waiting import wait_until
+from tests.crash_real.waiting import is_dead, wait_until
 from tests.crash_real.wire import Batch, records_of, wired
 
 KILLS = int(os.environ.get("RIVERLOG_KILLS", "12"))
@@ -89,7 +89,7 @@ def _die_at_a_call(broker: BrokerProcess, chance: Random) -> None:
     """Kills the broker in the middle of its work: as it makes one of the calls that count."""
     pid = broker.pid
     with killing(broker, CALLS, chance.randint(1, 60)):
-        wait_until(lambda: _is_dead(pid), lambda: "the broker makes no system calls")
+        wait_until(lambda: is_dead(pid), lambda: "the broker makes no system calls")
     broker.kill()
 
 
@@ -101,11 +101,6 @@ def _begin_and_die(broker: BrokerProcess, chance: Random) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(chance.random() * 0.25)
         process.kill()
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether the child is dead; it is left for others to reap."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _mark(broker: BrokerProcess, load: Load, number: int) -> int:

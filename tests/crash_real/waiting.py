@@ -1,5 +1,6 @@
 """Waiting for something that another process or thread does."""
 
+import os
 import time
 from collections.abc import Callable
 
@@ -12,3 +13,8 @@ def wait_until(is_so: Callable[[], bool], complaint: Callable[[], str] = lambda:
     while not is_so():
         assert time.monotonic() < deadline, complaint() or "it does not become so"
         time.sleep(0.005)
+
+
+def is_dead(pid: int) -> bool:
+    """Whether a child is dead; it is left for others to reap."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

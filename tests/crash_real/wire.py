@@ -1,6 +1,6 @@
 """A client that asks one thing at a time, and keeps book of what it sends and is told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -135,28 +135,41 @@ class Wire:
         acks: Acks = Acks.ALL,
     ) -> Produced:
         """Sends records (id and payload) in one batch; waits for the answer."""
-        name = f"{topic}-{partition}"
-        for record_id, payload in records:
-            self.history.sent(record_id, name, payload, f"wire to {name}")
-        batch = build_batch(
-            [
-                Record(number, TIMESTAMP_MS, record_id.encode(), payload)
-                for number, (record_id, payload) in enumerate(records)
-            ]
-        )
-        data = PartitionProduceData(index=partition, records=batch)
+        return self.produce_each(topic, {partition: list(records)}, acks=acks)[partition]
+
+    def produce_each(
+        self,
+        topic: str,
+        records: Mapping[int, Sequence[tuple[str, bytes]]],
+        acks: Acks = Acks.ALL,
+    ) -> dict[int, Produced]:
+        """Sends a batch to each of several partitions in one request; the answers by partition."""
+        data = []
+        for partition, sent in records.items():
+            name = f"{topic}-{partition}"
+            for record_id, payload in sent:
+                self.history.sent(record_id, name, payload, f"wire to {name}")
+            batch = build_batch(
+                [
+                    Record(number, TIMESTAMP_MS, record_id.encode(), payload)
+                    for number, (record_id, payload) in enumerate(sent)
+                ]
+            )
+            data.append(PartitionProduceData(index=partition, records=batch))
         request = ProduceRequest(
             acks=ACKS[acks],
             timeout_ms=10_000,
-            topic_data=[TopicProduceData(name=topic, partition_data=[data])],
+            topic_data=[TopicProduceData(name=topic, partition_data=data)],
         )
         response = self._connection.ask(request, PRODUCE_VERSION, ProduceResponse)
-        (answer,) = response.responses[0].partition_responses
-        produced = Produced(ErrorCode(answer.error_code), answer.base_offset)
-        if produced.is_acknowledged:
-            for number, (record_id, _) in enumerate(records):
-                self.history.acknowledged(record_id, produced.base_offset + number, acks)
-        return produced
+        answers = {}
+        for answer in response.responses[0].partition_responses:
+            produced = Produced(ErrorCode(answer.error_code), answer.base_offset)
+            answers[answer.index] = produced
+            if produced.is_acknowledged:
+                for number, (record_id, _) in enumerate(records[answer.index]):
+                    self.history.acknowledged(record_id, produced.base_offset + number, acks)
+        return answers
 
     def fetch(
         self, topic: str | bytes, offset: int, partition: int = 0, *, wait_ms: int = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from riverlog.broker.broker import Broker, World
 from riverlog.config import Address, BrokerSettings, DoorLimits
+from riverlog.groups.settings import GroupSettings
 from riverlog.kafka.apis import served
 from riverlog.kafka.listener import Listener
 from riverlog.protocol.messages.create_topics import (
@@ -35,6 +36,10 @@ def batch_of(*times_ms: int) -> bytes:
     return build_batch(
         [Record(number, time_ms, None, b"value") for number, time_ms in enumerate(times_ms)]
     )
+
+
+# Whoever tests how members come together sets another delay.
+QUICK_GROUPS = GroupSettings(initial_delay_ms=10)
 
 
 class HoldableSyncer:
@@ -84,7 +89,9 @@ class Serving:
     async def open(self) -> None:
         damage: list[object] = []
         world = World(self.disk, self.syncer, SystemClock(), SeededChance(1), damage.append)
-        self.broker = await Broker.open(world, "data", settings=self._settings)
+        self.broker = await Broker.open(
+            world, "data", settings=self._settings, group_settings=QUICK_GROUPS
+        )
         address = Address(host="127.0.0.1", port=0)
         limits = DoorLimits(shutdown_ms_max=100)
         self.listener = Listener(self.broker, served(), address, None, limits, SystemClock())

@@ -113,7 +113,6 @@ async def test_names_that_cannot_be_hinder_no_others() -> None:
         ErrorCode.INVALID_TOPIC_EXCEPTION,
         ErrorCode.NONE,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ErrorCode.NONE,
     ]
 
 

@@ -11,7 +11,7 @@ from riverlog.config import Address
 from riverlog.kafka.apis import SLOW, Context
 from riverlog.kafka.fast_produce import FastProduce
 from riverlog.kafka.handlers import produce
-from riverlog.kafka.later import Encoded, Later
+from riverlog.kafka.later import Encoded, HangUp, Later
 from riverlog.protocol.codec import codec, decode, encode
 from riverlog.protocol.messages.produce import (
     PartitionProduceData,
@@ -22,9 +22,9 @@ from riverlog.protocol.messages.produce import (
 from riverlog.protocol.wire import WireError
 from riverlog.records.builder import build_batch
 from riverlog.records.record import Record
-from tests.kafka.door import memory_broker
+from tests.broker.brokers import new_disk, open_broker
 
-VERSIONS = range(3, 13)
+VERSIONS = range(3, 14)
 
 
 def context(broker: Broker, version: int) -> Context:
@@ -34,7 +34,9 @@ def context(broker: Broker, version: int) -> Context:
 def request(broker: Broker, *, acks: int = -1, index: int = 0, topic: str = "t") -> ProduceRequest:
     batch = build_batch([Record(0, broker.clock.now_ms(), b"k", b"v")])
     data = PartitionProduceData(index=index, records=batch)
-    topics = [TopicProduceData(name=topic, partition_data=[data])]
+    made = broker.topics.by_name(topic)
+    topic_id = bytes(16) if made is None else made.topic_id
+    topics = [TopicProduceData(name=topic, topic_id=topic_id, partition_data=[data])]
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=topics)
 
 
@@ -53,9 +55,11 @@ async def answered(answer: Any, version: int) -> bytes | None:
 
 
 async def two_brokers() -> tuple[Broker, Broker]:
-    brokers = await memory_broker(), await memory_broker()
+    # Both give the same ids, by which topics are named from version 13 on.
+    brokers = await open_broker(new_disk()), await open_broker(new_disk())
     for broker in brokers:
         await broker.create_topic("t", 2, {})
+        await broker.create_topic("compacted", 1, {"cleanup.policy": "compact"})
         await broker.create_topic("stamped", 1, {"message.timestamp.type": "LogAppendTime"})
     return brokers
 
@@ -74,19 +78,38 @@ async def test_both_ways_answer_alike(version: int, acks: int) -> None:
         assert await answered(quick, version) == await answered(ordinary, version)
 
 
+def refused_requests(broker: Broker, acks: int = -1) -> list[ProduceRequest]:
+    """One with a damaged batch, one without a sequence, one without a key that it needs."""
+    damaged = request(broker, acks=acks)
+    (topic,) = damaged.topic_data
+    (data,) = topic.partition_data
+    assert data.records is not None
+    data.records = bytes(data.records[:-1]) + b"?"
+    unordered = request(broker, acks=acks)
+    records = [Record(0, broker.clock.now_ms(), None, b"v")]
+    unordered.topic_data[0].partition_data[0].records = build_batch(records, producer_id=5)
+    keyless = request(broker, acks=acks, topic="compacted")
+    keyless.topic_data[0].partition_data[0].records = build_batch(records)
+    return [damaged, unordered, keyless]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_refusal_says_the_same_either_way(version: int) -> None:
     one, other = await two_brokers()
-    asked = request(one)
-    records = asked.topic_data[0].partition_data[0].records
-    assert records is not None
-    damaged = bytearray(records)
-    damaged[-1] ^= 1
-    asked.topic_data[0].partition_data[0].records = bytes(damaged)
-    quick = FastProduce().handle(encode(asked, version), 0, context(one, version))
-    assert quick is not SLOW
-    ordinary = produce.handle(asked, context(other, version))
-    assert await answered(quick, version) == await answered(ordinary, version)
+    for asked in refused_requests(one):
+        quick = FastProduce().handle(encode(asked, version), 0, context(one, version))
+        assert quick is not SLOW
+        ordinary = produce.handle(asked, context(other, version))
+        assert await answered(quick, version) == await answered(ordinary, version)
+
+
+async def test_a_refusal_without_acks_breaks_the_connection_either_way() -> None:
+    broker, _ = await two_brokers()
+    for asked in refused_requests(broker, acks=0):
+        with pytest.raises(HangUp):
+            FastProduce().handle(encode(asked, 9), 0, context(broker, 9))
+        with pytest.raises(HangUp):
+            produce.handle(asked, context(broker, 9))
 
 
 async def test_append_time_is_answered() -> None:
@@ -116,13 +139,14 @@ async def test_what_is_not_common_takes_the_ordinary_way(version: int) -> None:
         assert fast.handle(encode(uncommon, version), 0, context(broker, version)) is SLOW
 
 
-async def test_a_deleted_topic_is_not_answered_for() -> None:
+@pytest.mark.parametrize("version", [9, 13])
+async def test_a_deleted_topic_is_not_answered_for(version: int) -> None:
     broker, _ = await two_brokers()
     fast = FastProduce()
-    frame = encode(request(broker), 9)
-    assert fast.handle(frame, 0, context(broker, 9)) is not SLOW
+    frame = encode(request(broker), version)
+    assert fast.handle(frame, 0, context(broker, version)) is not SLOW
     await broker.delete_topic(broker.topic("t").topic_id)
-    assert fast.handle(frame, 0, context(broker, 9)) is SLOW
+    assert fast.handle(frame, 0, context(broker, version)) is SLOW
 
 
 @pytest.mark.parametrize("version", VERSIONS)

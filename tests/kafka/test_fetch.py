@@ -7,6 +7,7 @@ import pytest
 
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -14,7 +15,7 @@ from riverlog.protocol.messages.fetch import (
     PartitionData,
 )
 from riverlog.records.batch import read_header
-from tests.kafka.serving import serving
+from tests.kafka.serving import Serving, serving
 
 UNKNOWN_ID = b"\x07" * 16
 
@@ -57,7 +58,7 @@ def first_offset(answer: PartitionData) -> int:
     return read_header(answer.records).base_offset
 
 
-@pytest.mark.parametrize("version", range(4, 18))
+@pytest.mark.parametrize("version", range(4, 19))
 async def test_every_version_reads_what_was_written(version: int) -> None:
     async with serving() as running:
         topic_id = (await running.create("orders")).topic_id
@@ -171,6 +172,60 @@ async def test_a_client_with_another_epoch_is_told() -> None:
             request = asking(by_name("orders", part(0, epoch=claimed)))
             codes += [a.error_code for a in answers(await running.ask(request, 12))]
     assert codes == [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NONE, ErrorCode.UNKNOWN_LEADER_EPOCH]
+
+
+@pytest.mark.parametrize(
+    ("isolation_level", "wanted", "aborted"),
+    [(0, part(0), None), (1, part(0), []), (1, part(0, offset=5), None), (0, part(9), [])],
+)
+async def test_aborted_transactions_are_a_list_where_somebody_looked_for_some(
+    isolation_level: int, wanted: FetchPartition, aborted: list[object] | None
+) -> None:
+    async with serving() as running:
+        await running.create("orders")
+        request = asking(by_name("orders", wanted))
+        request.isolation_level = isolation_level
+        (answer,) = answers(await running.ask(request, 12))
+    assert answer.aborted_transactions == aborted
+
+
+async def reading_from(
+    running: Serving, offset: int, epoch: int, **rest: int
+) -> list[PartitionData]:
+    """What a client is told that read up to an offset, last in this epoch."""
+    wanted = part(0, offset=offset)
+    wanted.last_fetched_epoch = epoch
+    return answers(await running.ask(asking(by_name("orders", wanted), **rest), 12))
+
+
+async def test_who_read_further_than_its_epoch_goes_is_told_where_that_ended() -> None:
+    async with serving() as running:
+        await running.create("orders")
+        await running.produce("orders", 1, 2)
+        before = running.broker.leader_epoch
+        await running.restart()
+        await running.produce("orders", 3, 4)
+        (right,) = await reading_from(running, 2, before)
+        (further,) = await reading_from(running, 3, before)
+        (beyond,) = await asyncio.wait_for(reading_from(running, 5, before + 1, wait_ms=10_000), 5)
+        (unknown,) = await reading_from(running, 2, before + 2)
+    assert (first_offset(right), right.diverging_epoch) == (2, None)
+    assert further.diverging_epoch == EpochEndOffset(epoch=before, end_offset=2)
+    assert (further.error_code, further.high_watermark, further.records) == (0, 4, b"")
+    assert beyond.diverging_epoch == EpochEndOffset(epoch=before + 1, end_offset=4)
+    assert unknown.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_a_session_is_told_of_an_epoch_that_ended_as_often_as_it_asks() -> None:
+    async with serving() as running:
+        await running.create("orders")
+        await running.produce("orders", 1)
+        epoch = running.broker.leader_epoch
+        wanted = part(0, offset=7)
+        wanted.last_fetched_epoch = epoch
+        full = await running.ask(asking(by_name("orders", wanted), epoch=0), 12)
+        (again,) = answers(await running.ask(asking(session=full.session_id, epoch=1), 12))
+    assert again.diverging_epoch == EpochEndOffset(epoch=epoch, end_offset=1)
 
 
 @pytest.mark.parametrize(

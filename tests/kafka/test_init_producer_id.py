@@ -69,6 +69,12 @@ async def test_a_transactional_id_is_refused_for_good() -> None:
     assert (response.producer_id, response.producer_epoch) == (-1, -1)
 
 
+async def test_an_empty_transactional_id_is_none() -> None:
+    async with serving() as running:
+        response = await ask(running, transactional_id="")
+    assert (response.error_code, response.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
+
+
 async def test_while_the_disk_fails_producers_are_asked_to_come_back() -> None:
     async with serving() as running:
         running.disk.inject(Fault(Effect.ENOSPC, times=None, ops=frozenset({Op.WRITE, Op.SYNC})))

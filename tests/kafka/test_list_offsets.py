@@ -12,6 +12,7 @@ from riverlog.protocol.messages.list_offsets import (
 from tests.kafka.serving import Serving, batch_of, serving
 
 LATEST, EARLIEST, LARGEST_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+EARLIEST_PENDING = -6
 NOTHING = (-1, -1)
 
 
@@ -35,7 +36,7 @@ async def found(running: Serving, time_ms: int, version: int = 10) -> tuple[int,
     return answer.timestamp, answer.offset
 
 
-@pytest.mark.parametrize("version", range(1, 11))
+@pytest.mark.parametrize("version", range(1, 12))
 async def test_every_version_knows_both_ends(version: int) -> None:
     async with serving() as running:
         await running.create("orders")
@@ -94,19 +95,20 @@ async def test_all_records_are_local_and_none_is_tiered() -> None:
         await running.produce("orders", 100)
         assert await found(running, EARLIEST_LOCAL) == (-1, 0)
         assert await found(running, LATEST_TIERED) == NOTHING
+        assert await found(running, EARLIEST_PENDING, 11) == NOTHING
 
 
 @pytest.mark.parametrize(
-    ("time", "first"), [(LARGEST_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (LATEST_TIERED, 9), (-6, 11)]
+    ("time", "first"),
+    [(LARGEST_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (LATEST_TIERED, 9), (EARLIEST_PENDING, 11)],
 )
 async def test_times_with_a_meaning_are_known_from_their_version_on(time: int, first: int) -> None:
     async with serving() as running:
         await running.create("orders")
         (before,) = await ask(running, time, version=first - 1)
         assert (before.error_code, before.offset) == (ErrorCode.UNSUPPORTED_VERSION, -1)
-        if first <= 10:
-            (known,) = await ask(running, time, version=first)
-            assert known.error_code == ErrorCode.NONE
+        (known,) = await ask(running, time, version=first)
+        assert known.error_code == ErrorCode.NONE
 
 
 async def test_answers_name_the_epoch_of_what_they_found() -> None:

@@ -26,6 +26,9 @@ class Counted:
             self._on_begin()
         return self._sync, self.outcomes.append
 
+    def begin_entry(self) -> None:
+        """It has nothing that a journal could keep."""
+
     def _sync(self) -> None:
         self.synced += 1
         if self._failure is not None:

@@ -3,15 +3,23 @@
 import pytest
 
 from riverlog.log.checkpoint import Checkpoint, freeze
-from riverlog.log.producers import FencedProducer, OutOfOrderSequence, Producers, following
+from riverlog.log.producers import (
+    UNKNOWN_MS,
+    FencedProducer,
+    OutOfOrderSequence,
+    Producers,
+    following,
+)
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header
-from tests.log.logs import batch_of
+from tests.log.logs import NOW_MS, batch_of
 
 LAST = 2**31 - 1
 
 
-def header(sequence: int, count: int = 1, *, epoch: int = 0, base_offset: int = 0) -> BatchHeader:
-    batch = bytearray(batch_of(*[b"."] * count, producer=(7, epoch), sequence=sequence))
+def header(
+    sequence: int, count: int = 1, *, epoch: int = 0, base_offset: int = 0, producer_id: int = 7
+) -> BatchHeader:
+    batch = bytearray(batch_of(*[b"."] * count, producer=(producer_id, epoch), sequence=sequence))
     assign_offsets(batch, 0, base_offset, 1)
     return read_header(batch)
 
@@ -20,7 +28,7 @@ def with_batches(*sequences: int, epoch: int = 0) -> Producers:
     """Producers after these one-record batches, whose offsets begin at 100."""
     producers = Producers()
     for number, sequence in enumerate(sequences):
-        producers.apply(header(sequence, epoch=epoch, base_offset=100 + number))
+        producers.apply(header(sequence, epoch=epoch, base_offset=100 + number), NOW_MS)
     return producers
 
 
@@ -51,7 +59,7 @@ def test_a_gap_is_out_of_order() -> None:
 
 def test_a_batch_that_overlaps_is_no_repetition() -> None:
     producers = Producers()
-    producers.apply(header(0, 3))
+    producers.apply(header(0, 3), NOW_MS)
     with pytest.raises(OutOfOrderSequence):
         producers.find_duplicate(header(0, 2))
     with pytest.raises(OutOfOrderSequence):
@@ -62,13 +70,13 @@ def test_sequences_go_on_at_zero_after_the_last() -> None:
     assert following(LAST) == 0
     producers = with_batches(LAST)
     assert producers.find_duplicate(header(0)) is None
-    producers.apply(header(0, base_offset=101))
+    producers.apply(header(0, base_offset=101), NOW_MS)
     assert producers.find_duplicate(header(1)) is None
 
 
 def test_a_batch_may_reach_over_the_last_sequence() -> None:
     producers = Producers()
-    producers.apply(header(LAST - 1, 4))
+    producers.apply(header(LAST - 1, 4), NOW_MS)
     assert producers.find_duplicate(header(LAST - 1, 4)) is not None
     assert producers.find_duplicate(header(2)) is None
     with pytest.raises(OutOfOrderSequence):
@@ -89,7 +97,7 @@ def test_a_new_epoch_begins_at_zero() -> None:
 
 def test_a_new_epoch_forgets_the_batches_of_the_old_one() -> None:
     producers = with_batches(0, 1)
-    producers.apply(header(0, epoch=1, base_offset=102))
+    producers.apply(header(0, epoch=1, base_offset=102), NOW_MS)
     written = producers.find_duplicate(header(0, epoch=1))
     assert written is not None
     assert written.base_offset == 102
@@ -127,11 +135,56 @@ def test_a_checkpoint_brings_producers_back() -> None:
 def test_a_checkpoint_does_not_change_with_what_comes_after() -> None:
     producers = with_batches(0)
     frozen = freeze(producers)
-    producers.apply(header(1, base_offset=101))
-    assert [len(batches) for _, _, batches in frozen] == [1]
+    producers.apply(header(1, base_offset=101), NOW_MS)
+    assert [len(batches) for _, _, batches, _ in frozen] == [1]
 
 
 def test_a_checkpoint_leaves_out_who_has_nothing_in_the_log() -> None:
     producers = Producers()
     producers.expect(7, 0, 4)
     assert freeze(producers) == ()
+
+
+def test_a_producer_is_forgotten_after_its_silence_by_our_clock_whatever_its_records_say() -> None:
+    producers = Producers()
+    producers.apply(header(0, producer_id=1), NOW_MS)
+    producers.apply(header(0, producer_id=2), NOW_MS + 500)
+    assert producers.expire(NOW_MS + 1_000, silence_ms=1_000) == 0
+    assert producers.expire(NOW_MS + 1_001, silence_ms=1_000) == 1
+    assert [producer_id for producer_id, _ in producers] == [2]
+
+
+def test_writing_again_puts_it_off() -> None:
+    producers = Producers()
+    producers.apply(header(0), NOW_MS)
+    producers.apply(header(1, base_offset=101), NOW_MS + 900)
+    assert producers.expire(NOW_MS + 1_500, silence_ms=1_000) == 0
+
+
+def test_a_time_that_nobody_knows_or_that_is_to_come_counts_from_now_on() -> None:
+    for known_ms in (UNKNOWN_MS, NOW_MS + 1_000_000):
+        producers = Producers()
+        producers.apply(header(0), known_ms)
+        assert producers.expire(NOW_MS, silence_ms=1_000) == 0
+        assert producers.expire(NOW_MS + 1_000, silence_ms=1_000) == 0
+        assert producers.expire(NOW_MS + 1_001, silence_ms=1_000) == 1
+
+
+def test_when_a_producer_last_wrote_outlives_a_restart() -> None:
+    producers = Producers()
+    producers.apply(header(0), NOW_MS)
+    content = Checkpoint(0, 0, 0, 0, 0, 0, 0, (), freeze(producers)).to_bytes()
+    _, again = Checkpoint.from_bytes(content).restore()
+    assert again.expire(NOW_MS + 1_001, silence_ms=1_000) == 1
+
+
+def test_of_too_many_those_silent_for_longest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("riverlog.log.producers.PRODUCERS_MAX", 3)
+    producers = Producers()
+    for producer_id in (1, 2, 3):
+        producers.apply(header(0, producer_id=producer_id), NOW_MS)
+    producers.apply(header(1, base_offset=101, producer_id=1), NOW_MS)
+    producers.apply(header(0, producer_id=4), NOW_MS)
+    assert [producer_id for producer_id, _ in producers] == [3, 1, 4]

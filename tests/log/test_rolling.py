@@ -84,6 +84,7 @@ async def test_a_seal_says_where_a_segment_ends_and_what_its_bytes_are() -> None
         "hash": hash_of(data),
         "max_timestamp_ms": NOW_MS,
         "record_count": 2,
+        "last_append_ms": NOW_MS,
     }
 
 

@@ -2,37 +2,43 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
+from riverlog.broker.admission import admit
 from riverlog.broker.errors import (
     FencedEpoch,
-    InvalidTimestamp,
-    InvalidTransaction,
-    RecordsTooLarge,
+    InternalTopic,
     UnknownEpoch,
     UnknownTopic,
     UnknownTopicId,
 )
+from riverlog.broker.internal_topics import INTERNAL_TOPICS, OFFSETS_CONFIGS, OFFSETS_TOPIC
 from riverlog.broker.metadata import Metadata
-from riverlog.broker.topic_configs import ConfigInEffect, in_effect, settings_from
-from riverlog.broker.topic_files import TopicFiles
+from riverlog.broker.topic_configs import check, settings_from
+from riverlog.broker.topic_files import TopicCopies, TopicFiles
+from riverlog.broker.world import World as World
 from riverlog.cluster.metadata_log import MetadataLog
-from riverlog.cluster.topics import TopicCreated, TopicExists, Topics
+from riverlog.cluster.topics import TopicCreated, TopicDeleted, TopicExists, TopicFact, Topics
 from riverlog.config import BrokerSettings
+from riverlog.groups.settings import GroupSettings
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
 from riverlog.log.journal import Journal, JournalLimits
 from riverlog.log.partition import Appended, Partition
 from riverlog.log.replay import Replay
 from riverlog.log.settings import LogSettings
-from riverlog.log.shared import Shared, Trouble, no_trouble
-from riverlog.records.batch import check_produced
+from riverlog.log.shared import Shared
 from riverlog.records.crc import Buffer
 from riverlog.runtime.chance import Chance
 from riverlog.runtime.clock import Clock
-from riverlog.stores.disk import Disk
+from riverlog.runtime.open_files import open_files_max
 from riverlog.stores.handles import Handles
-from riverlog.stores.syncer import Syncer
+
+if TYPE_CHECKING:
+    from riverlog.broker.coordinator import Coordinator
+    from riverlog.broker.disk_use import DiskUse
+    from riverlog.broker.housekeeping import Housekeeping
+    from riverlog.broker.topic_changes import TopicChanges
 
 NODE_ID = 1
 
@@ -43,21 +49,6 @@ JOURNAL_LIMITS = JournalLimits()
 _EPOCH_MAX = 2**31 - 1
 
 
-class World(NamedTuple):
-    """The outside, as a broker sees it.
-
-    `has_costly_syncs` says that one sync for many partitions is worth a journal: not in memory.
-    """
-
-    disk: Disk
-    syncer: Syncer
-    clock: Clock
-    chance: Chance
-    report: Callable[[Damage], None]
-    trouble: Trouble = no_trouble
-    has_costly_syncs: bool = True
-
-
 class Broker:
     """One node. All of its state belongs to one event loop; `open` makes one."""
 
@@ -65,13 +56,19 @@ class Broker:
         self, world: World, root: str, defaults: LogSettings, settings: BrokerSettings
     ) -> None:
         self._world = world
-        self._defaults = defaults
+        self.defaults = defaults
         self.settings = settings
+        self.group_settings = GroupSettings()
+        self._coordinator: Coordinator | None = None
+        self._housekeeping: Housekeeping | None = None
         self._has_damage = False
-        self._root = root
+        self.root = root
         self._journal: Journal | None = None
         if world.has_costly_syncs:
-            self._journal = Journal(world.disk, world.syncer, world.chance, root, JOURNAL_LIMITS)
+            # Of all files that may be open, most are for connections.
+            behind_max = min(JOURNAL_LIMITS.behind_max, open_files_max() // 8)
+            limits = JOURNAL_LIMITS._replace(behind_max=behind_max)
+            self._journal = Journal(world.disk, world.syncer, world.chance, root, limits)
         self._shared = Shared(
             world.disk,
             Handles(world.disk, OPEN_FILES_MAX),
@@ -82,6 +79,7 @@ class Broker:
             self._journal,
         )
         self._files = TopicFiles(world.disk, root)
+        self._copies = TopicCopies(self._files, world.syncer)
         self._metadata_directory = f"{root}/metadata"
         partition = Partition(
             self._shared,
@@ -103,9 +101,11 @@ class Broker:
         root: str,
         defaults: LogSettings | None = None,
         settings: BrokerSettings | None = None,
+        group_settings: GroupSettings | None = None,
     ) -> "Broker":
         """A broker over the data directory `root`, which must exist; ready when it returns."""
         broker = cls(world, root, defaults or LogSettings(), settings or BrokerSettings())
+        broker.group_settings = group_settings or GroupSettings()
         await broker._start()
         return broker
 
@@ -124,6 +124,43 @@ class Broker:
         return self._metadata.topics
 
     @property
+    def coordinator(self) -> "Coordinator":
+        """The consumer groups; what there is of them is read when they are first asked for."""
+        if self._coordinator is None:
+            # Imported late: no start waits for it.
+            from riverlog.broker.coordinator import Coordinator
+            from riverlog.broker.offsets_topic import OffsetsTopic
+
+            world = self._world
+            topic = OffsetsTopic(self, world.clock)
+            self._coordinator = Coordinator(topic, world.clock, world.chance, self.group_settings)
+            self._coordinator.start()
+        return self._coordinator
+
+    @property
+    def changes(self) -> "TopicChanges":
+        """What may be changed about topics that exist."""
+        from riverlog.broker.topic_changes import TopicChanges
+
+        return TopicChanges(self._metadata, self.defaults)
+
+    @property
+    def disk_use(self) -> "DiskUse":
+        """How much of the disk is taken, and by whom."""
+        from riverlog.broker.disk_use import DiskUse
+
+        return DiskUse(self._world.disk, self._world.syncer, self._world.space, self.root)
+
+    @property
+    def housekeeping(self) -> "Housekeeping":
+        """What lets old segments go; made when it is first asked for."""
+        if self._housekeeping is None:
+            from riverlog.broker.housekeeping import Housekeeping
+
+            self._housekeeping = Housekeeping(self, self._partitions, self._files, self._shared)
+        return self._housekeeping
+
+    @property
     def clock(self) -> Clock:
         return self._world.clock
 
@@ -137,15 +174,12 @@ class Broker:
         self, name: str, partition_count: int, configs: Mapping[str, str]
     ) -> TopicCreated:
         """Makes a topic, durably; raises why not."""
-        settings_from(configs, self._defaults)
-        topic = await self._metadata.create_topic(name, partition_count, configs)
-        # Only a copy of the fact: if it fails, the next start leaves it.
-        self._world.syncer.run_apart(lambda: self._files.note(topic), lambda _outcomes: None)
-        return topic
+        check(configs)
+        return await self._metadata.create_topic(name, partition_count, configs)
 
     def check_topic(self, name: str, partition_count: int, configs: Mapping[str, str]) -> None:
         """Raises what `create_topic` would raise, and changes nothing."""
-        settings_from(configs, self._defaults)
+        check(configs)
         self._metadata.check_topic(name, partition_count, configs)
 
     async def ensure_topic(self, name: str) -> TopicCreated:
@@ -156,22 +190,25 @@ class Broker:
         """
         while (topic := self.topics.by_name(name)) is None:
             try:
+                if name == OFFSETS_TOPIC:
+                    count = self.group_settings.partition_count
+                    return await self.create_topic(name, count, OFFSETS_CONFIGS)
                 return await self.create_topic(name, self.settings.num_partitions, {})
             except TopicExists:
                 await self._metadata.settled()
         return topic
 
-    def configs_in_effect(self, configs: Mapping[str, str]) -> list[ConfigInEffect]:
-        """The settings of a topic that was given `configs`, defaults included, by name."""
-        return in_effect(configs, self._defaults)
-
     async def delete_topic(self, topic_id: bytes) -> None:
-        """Ends a topic: the fact first, then those who wait are told, then the files go."""
+        """Ends a topic: the fact first, then those who wait are told, then the files go.
+
+        Raises `InternalTopic` for one that others depend on.
+        """
+        topic = self.topics.by_id(topic_id)
+        if topic is not None and topic.name in INTERNAL_TOPICS:
+            raise InternalTopic(f"topic '{topic.name}' is the broker's own")
         await self._metadata.delete_topic(topic_id)
-        for key in [key for key in self._partitions if key[0] == topic_id]:
-            self._partitions.pop(key).abandon()
-        # The topic is gone already: files that cannot be removed now go at the next start.
-        self._world.syncer.run_apart(lambda: self._files.remove(topic_id), lambda _outcomes: None)
+        if topic is not None and self.topics.by_name(OFFSETS_TOPIC) is not None:
+            self.coordinator.forget_topic(topic.name)
 
     def topic(self, name: str) -> TopicCreated:
         """Raises `UnknownTopic`."""
@@ -179,6 +216,12 @@ class Broker:
         if topic is None:
             raise UnknownTopic(f"there is no topic '{name}'")
         return topic
+
+    def writable_topic(self, name: str) -> TopicCreated:
+        """A topic that clients may write to; raises `UnknownTopic` or `InternalTopic`."""
+        if name in INTERNAL_TOPICS:
+            raise InternalTopic(f"topic '{name}' is the broker's own")
+        return self.topic(name)
 
     def topic_by_id(self, topic_id: bytes) -> TopicCreated:
         """Raises `UnknownTopicId`."""
@@ -196,7 +239,7 @@ class Broker:
             partition = Partition(
                 self._shared,
                 self._files.partition_directories(topic.topic_id, index),
-                settings_from(topic.configs, self._defaults),
+                settings_from(topic.configs, self.defaults),
                 leader_epoch=self.leader_epoch,
                 epoch_max=_EPOCH_MAX if self._has_damage else self.leader_epoch - 1,
                 journal_key=topic.topic_id + index.to_bytes(4),
@@ -221,24 +264,10 @@ class Broker:
     def append(self, partition: Partition, batch: Buffer) -> Appended:
         """Checks what a producer sent and appends it; `Partition.durable` tells when it is safe.
 
-        Raises `BatchError`, `RecordsTooLarge`, `InvalidTimestamp`, `InvalidTransaction`, and what
-        `Partition.append` raises; nothing was appended then.
+        Raises what `admit` and `Partition.append` raise; nothing was appended then.
         """
-        settings = partition.settings
-        header = check_produced(batch)
-        if header.size_bytes > settings.message_bytes_max:
-            raise RecordsTooLarge(
-                f"a batch of {header.size_bytes} bytes; the topic takes "
-                f"{settings.message_bytes_max} at most"
-            )
-        if header.is_transactional:
-            raise InvalidTransaction("transactions are not served here")
         now_ms = self._world.clock.now_ms()
-        if not settings.uses_append_time:
-            if header.max_timestamp_ms > now_ms + settings.timestamp_after_ms_max:
-                raise InvalidTimestamp(f"time {header.max_timestamp_ms} lies in the future")
-            if header.base_timestamp_ms < now_ms - settings.timestamp_before_ms_max:
-                raise InvalidTimestamp(f"time {header.base_timestamp_ms} lies too far back")
+        header = admit(batch, partition.settings, now_ms)
         return partition.append(batch, header, now_ms)
 
     def commit_soon(self) -> None:
@@ -260,15 +289,21 @@ class Broker:
         self.is_stopping = True
         for partition in self._partitions.values():
             partition.waiting.wake()
+        if self._coordinator is not None:
+            self._coordinator.stop_waiting()
 
     async def close(self) -> None:
         """Everything is durable and at rest when it returns; raises `OSError`."""
+        if self._coordinator is not None:
+            await self._coordinator.close()
         for partition in self._partitions.values():
             partition.is_closed = True
         await self._shared.commit.idle()
-        if self._journal is not None:
+        while self._journal is not None and not self._journal.is_idle:
             await self._journal.idle()
+            # Catching up may have asked for another round, and that one for more.
             await self._shared.commit.idle()
+        self._copies.close()
         self._world.syncer.close()
         for partition in self._partitions.values():
             partition.close()
@@ -289,14 +324,28 @@ class Broker:
                 topic = self._files.read(topic_id, self._report)
                 if topic is not None:
                     await self._metadata.adopt_topic(topic)
-        Replay(self._world.disk, self._root, self._directory_of, self._report).run()
+        Replay(self._world.disk, self.root, self._directory_of, self._report).run()
         if self._has_damage:
             epoch_seen, producer_id_seen = self._seen_in_partitions()
         await self._metadata.start(epoch_seen, producer_id_seen)
         for topic in self.topics:
             with suppress(OSError):
-                if self._files.read(topic.topic_id, self._report) is None:
+                if self._files.read(topic.topic_id, self._report) != topic:
                     self._files.note(topic)
+        self._metadata.applied = self._topic_changed
+
+    def _topic_changed(self, fact: TopicFact) -> None:
+        """A fact about a topic is durable: it takes effect at once, and then on the disk."""
+        if isinstance(fact, TopicDeleted):
+            for key in [key for key in self._partitions if key[0] == fact.topic_id]:
+                self._partitions.pop(key).abandon()
+            self._copies.remove(fact.topic_id)
+        elif (topic := self.topics.by_id(fact.topic_id)) is not None:
+            settings = settings_from(topic.configs, self.defaults)
+            for index in range(topic.partition_count):
+                if (partition := self._partitions.get((topic.topic_id, index))) is not None:
+                    partition.settings = settings
+            self._copies.keep(topic)
 
     def _directory_of(self, journal_key: bytes) -> str | None:
         """Where a partition lies that the journal tells of; None if its topic was deleted."""

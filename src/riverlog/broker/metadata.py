@@ -1,12 +1,12 @@
 """What a broker knows for good: its cluster, its epoch, its topics. Facts before answers."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from riverlog.broker.errors import UnknownTopic
 from riverlog.cluster.facts import BrokerStarted, ClusterFormed, Fact, ProducerIdsTaken
 from riverlog.cluster.metadata_log import MetadataLog
-from riverlog.cluster.topics import TopicCreated, TopicDeleted, Topics
+from riverlog.cluster.topics import Edit, TopicCreated, TopicDeleted, TopicFact, Topics
 from riverlog.runtime.chance import Chance, new_uuid
 
 PRODUCER_ID_BLOCK = 1000
@@ -16,7 +16,8 @@ class Metadata:
     """The facts of the metadata log, applied.
 
     `topics` are those whose facts are durable: what clients are told. Decisions are taken on what
-    was decided before, durable or not, so that two of them never contradict each other.
+    was decided before, durable or not, so that two of them never contradict each other. `applied`
+    hears of every fact about a topic when it has become durable, whoever waited for it or not.
     """
 
     def __init__(self, log: MetadataLog, chance: Chance) -> None:
@@ -28,6 +29,7 @@ class Metadata:
         self.epoch = 0
         self._next_producer_id = 0
         self._producer_ids_end = 0
+        self.applied: Callable[[TopicFact], None] | None = None
         self._last_record: asyncio.Future[None] | None = None
         for fact in log.replay():
             self._decide(fact)
@@ -59,6 +61,26 @@ class Metadata:
     def check_topic(self, name: str, partition_count: int, configs: Mapping[str, str]) -> None:
         """Raises what `create_topic` would raise for these, and changes nothing."""
         self._decided.decide_create(name, bytes(16), partition_count, configs)
+
+    async def configure_topic(self, name: str, edit: Edit) -> None:
+        """Durable when it returns; raises what `Topics.decide_configure` and the log raise."""
+        fact = self._decided.decide_configure(name, edit)
+        # Tools like to say the same again and again: what is so for good needs no new fact.
+        known = (self._decided.by_name(name), self.topics.by_name(name))
+        if any(topic is None or topic.configs != fact.configs for topic in known):
+            await self._record(fact)
+
+    def check_configured(self, name: str, edit: Edit) -> None:
+        """Raises what `configure_topic` would raise for these, and changes nothing."""
+        self._decided.decide_configure(name, edit)
+
+    async def add_partitions(self, name: str, partition_count: int) -> None:
+        """Durable when it returns; raises what `Topics.decide_add_partitions` and the log raise."""
+        await self._record(self._decided.decide_add_partitions(name, partition_count))
+
+    def check_added(self, name: str, partition_count: int) -> None:
+        """Raises what `add_partitions` would raise for these, and changes nothing."""
+        self._decided.decide_add_partitions(name, partition_count)
 
     async def adopt_topic(self, topic: TopicCreated) -> None:
         """Takes back a topic whose files are there and whose fact was lost."""
@@ -114,7 +136,7 @@ class Metadata:
             self._decided.apply(topic)
 
     def _decide(self, fact: Fact) -> None:
-        if isinstance(fact, TopicCreated | TopicDeleted):
+        if isinstance(fact, TopicFact):
             self._decided.apply(fact)
 
     def _apply(self, fact: Fact) -> None:
@@ -125,5 +147,7 @@ class Metadata:
                 self.epoch = fact.epoch
             case ProducerIdsTaken():
                 self._producer_ids_end = max(self._producer_ids_end, fact.end)
-            case TopicCreated() | TopicDeleted():
+            case _:
                 self.topics.apply(fact)
+                if self.applied is not None:
+                    self.applied(fact)

@@ -9,6 +9,7 @@ from riverlog.cluster.topics import TopicCreated
 from riverlog.log.damage import Report, read_checked
 from riverlog.stores.disk import Disk
 from riverlog.stores.small_file import write_small_file
+from riverlog.stores.syncer import Outcome, Syncer
 
 TOPIC_FILE = "topic.json"
 _ID_DIGITS = 32
@@ -73,6 +74,56 @@ class TopicFiles:
             else:
                 self._disk.remove(path)
         self._disk.remove_directory(directory)
+
+
+class TopicCopies:
+    """Keeps the copies in step with the facts, out of the loop's way.
+
+    One change at a time for each topic, the latest last, so that an older copy never replaces a
+    newer one. What fails, or is not done when the broker ends, the next start makes good.
+    """
+
+    def __init__(self, files: TopicFiles, syncer: Syncer) -> None:
+        self._files = files
+        self._syncer = syncer
+        # What is to be there, by topic; None for nothing. Beside it those being worked on.
+        self._wanted: dict[bytes, TopicCreated | None] = {}
+        self._busy: set[bytes] = set()
+        self._is_closed = False
+
+    def keep(self, topic: TopicCreated) -> None:
+        """There will be a copy of `topic`."""
+        self._want(topic.topic_id, topic)
+
+    def remove(self, topic_id: bytes) -> None:
+        """There will be no files of this topic."""
+        self._want(topic_id, None)
+
+    def close(self) -> None:
+        """Begins nothing more; what has begun ends with its syncer."""
+        self._is_closed = True
+
+    def _want(self, topic_id: bytes, topic: TopicCreated | None) -> None:
+        self._wanted[topic_id] = topic
+        if topic_id not in self._busy and not self._is_closed:
+            self._begin(topic_id)
+
+    def _begin(self, topic_id: bytes) -> None:
+        topic = self._wanted.pop(topic_id)
+        self._busy.add(topic_id)
+
+        def work() -> None:
+            if topic is None:
+                self._files.remove(topic_id)
+            else:
+                self._files.note(topic)
+
+        def done(_outcomes: list[Outcome]) -> None:
+            self._busy.discard(topic_id)
+            if topic_id in self._wanted and not self._is_closed:
+                self._begin(topic_id)
+
+        self._syncer.run_apart(work, done)
 
 
 def _is_hex(text: str) -> bool:

@@ -6,7 +6,13 @@ A fact is a JSON object in a record of the metadata log; `fact` names its kind.
 import json
 from typing import NamedTuple
 
-from riverlog.cluster.topics import TopicCreated, TopicDeleted
+from riverlog.cluster.topics import (
+    PartitionsAdded,
+    TopicConfigured,
+    TopicCreated,
+    TopicDeleted,
+    TopicFact,
+)
 
 
 class ClusterFormed(NamedTuple):
@@ -27,7 +33,7 @@ class ProducerIdsTaken(NamedTuple):
     end: int
 
 
-Fact = ClusterFormed | BrokerStarted | ProducerIdsTaken | TopicCreated | TopicDeleted
+Fact = ClusterFormed | BrokerStarted | ProducerIdsTaken | TopicFact
 
 
 class UnknownFact(Exception):
@@ -53,6 +59,18 @@ def encode(fact: Fact) -> bytes:
             }
         case TopicDeleted():
             content = {"fact": "topic deleted", "topic_id": fact.topic_id.hex()}
+        case TopicConfigured():
+            content = {
+                "fact": "topic configured",
+                "topic_id": fact.topic_id.hex(),
+                "configs": dict(fact.configs),
+            }
+        case PartitionsAdded():
+            content = {
+                "fact": "partitions added",
+                "topic_id": fact.topic_id.hex(),
+                "partitions": fact.partition_count,
+            }
     return json.dumps(content).encode()
 
 
@@ -73,6 +91,12 @@ def decode(data: bytes) -> Fact:
                 return TopicCreated(topic_id, content["name"], content["partitions"], configs)
             case "topic deleted":
                 return TopicDeleted(bytes.fromhex(content["topic_id"]))
+            case "topic configured":
+                topic_id = bytes.fromhex(content["topic_id"])
+                return TopicConfigured(topic_id, content["configs"])
+            case "partitions added":
+                topic_id = bytes.fromhex(content["topic_id"])
+                return PartitionsAdded(topic_id, content["partitions"])
     except (ValueError, KeyError, TypeError) as error:
         raise UnknownFact("a record of the metadata log is no fact") from error
     raise UnknownFact(f"the metadata log holds a fact of an unknown kind: {content['fact']!r}")

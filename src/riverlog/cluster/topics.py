@@ -1,11 +1,12 @@
 """Topics: what may be called one, which there are, and the facts that make and end them. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 NAME_LENGTH_MAX = 249
 PARTITIONS_MAX = 100_000
+Edit = Callable[[Mapping[str, str]], Mapping[str, str]]
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -18,11 +19,18 @@ class TopicExists(Exception):
 
 
 class InvalidPartitionCount(Exception):
-    """A topic has between one and `PARTITIONS_MAX` partitions."""
+    """A topic has between one and `PARTITIONS_MAX` partitions, and never fewer than before."""
+
+
+class NoSuchTopic(Exception):
+    """What was to be changed is not there."""
 
 
 class TopicCreated(NamedTuple):
-    """A topic came into being. Everything inside is keyed by its id, never by its name."""
+    """A topic came into being. Everything inside is keyed by its id, never by its name.
+
+    Also what a topic is now: as it was created, with the changes since.
+    """
 
     topic_id: bytes
     name: str
@@ -36,19 +44,39 @@ class TopicDeleted(NamedTuple):
     topic_id: bytes
 
 
-TopicFact = TopicCreated | TopicDeleted
+class TopicConfigured(NamedTuple):
+    """A topic has these settings of its own from now on, and no others."""
+
+    topic_id: bytes
+    configs: Mapping[str, str]
+
+
+class PartitionsAdded(NamedTuple):
+    """A topic has so many partitions from now on, the new ones empty."""
+
+    topic_id: bytes
+    partition_count: int
+
+
+TopicFact = TopicCreated | TopicDeleted | TopicConfigured | PartitionsAdded
 
 
 def check_name(name: str) -> None:
     """Raises `InvalidTopicName` with the reason, or returns."""
     if not name:
-        raise InvalidTopicName("a topic name may not be empty")
+        raise InvalidTopicName("Topic name is invalid: the empty string is not allowed")
     if name in (".", ".."):
-        raise InvalidTopicName("a topic name may not be '.' or '..'")
+        raise InvalidTopicName(f"Topic name is invalid: '{name}' is not allowed")
     if len(name) > NAME_LENGTH_MAX:
-        raise InvalidTopicName(f"a topic name has at most {NAME_LENGTH_MAX} characters")
+        raise InvalidTopicName(
+            f"Topic name is invalid: the length of '{name}' is longer than the max allowed length "
+            f"{NAME_LENGTH_MAX}"
+        )
     if not _LEGAL_NAME.fullmatch(name):
-        raise InvalidTopicName("a topic name has only letters, digits, '.', '_' and '-'")
+        raise InvalidTopicName(
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
+            "alphanumerics, '.', '_' and '-'"
+        )
 
 
 class Topics:
@@ -84,14 +112,32 @@ class Topics:
             raise TopicExists(f"Topic '{name}' already exists.")
         twin = self._by_metric_name.get(_metric_name(name))
         if twin is not None:
-            raise InvalidTopicName(
-                f"'{name}' differs from topic '{twin}' only in '.' and '_', which tools mix up"
-            )
-        if not 1 <= partition_count <= PARTITIONS_MAX:
-            raise InvalidPartitionCount(
-                f"a topic has 1 to {PARTITIONS_MAX} partitions, not {partition_count}"
-            )
+            # Tools that turn names into names of metrics would mix them up.
+            raise InvalidTopicName(f"Topic '{name}' collides with existing topic: {twin}")
+        _check_count(partition_count)
         return TopicCreated(topic_id, name, partition_count, dict(configs))
+
+    def decide_configure(self, name: str, edit: Edit) -> TopicConfigured:
+        """The fact that gives a topic the settings that `edit` makes of those it has.
+
+        Raises `NoSuchTopic`, and what `edit` raises.
+        """
+        topic = self._named(name)
+        return TopicConfigured(topic.topic_id, dict(edit(topic.configs)))
+
+    def decide_add_partitions(self, name: str, partition_count: int) -> PartitionsAdded:
+        """The fact that gives a topic more partitions, or the reason against it."""
+        topic = self._named(name)
+        had = topic.partition_count
+        if partition_count == had:
+            raise InvalidPartitionCount(f"Topic already has {had} partition(s).")
+        if partition_count < had:
+            raise InvalidPartitionCount(
+                f"The topic {name} currently has {had} partition(s); {partition_count} would not "
+                "be an increase."
+            )
+        _check_count(partition_count)
+        return PartitionsAdded(topic.topic_id, partition_count)
 
     def apply(self, fact: TopicFact) -> None:
         match fact:
@@ -99,6 +145,10 @@ class Topics:
                 self._by_name[fact.name] = fact
                 self._by_id[fact.topic_id] = fact
                 self._by_metric_name[_metric_name(fact.name)] = fact.name
+            case TopicConfigured():
+                self._replace(fact.topic_id, configs=fact.configs)
+            case PartitionsAdded():
+                self._replace(fact.topic_id, partition_count=fact.partition_count)
             case TopicDeleted():
                 self._deleted_ids.add(fact.topic_id)
                 topic = self._by_id.pop(fact.topic_id, None)
@@ -106,6 +156,28 @@ class Topics:
                 if topic is not None and self._by_name.get(topic.name) is topic:
                     del self._by_name[topic.name]
                     del self._by_metric_name[_metric_name(topic.name)]
+
+    def _named(self, name: str) -> TopicCreated:
+        topic = self._by_name.get(name)
+        if topic is None:
+            raise NoSuchTopic(f"The topic '{name}' does not exist.")
+        return topic
+
+    def _replace(self, topic_id: bytes, **changes: Any) -> None:
+        topic = self._by_id.get(topic_id)
+        # Damage may have taken the beginning of a topic whose changes are still there.
+        if topic is not None:
+            changed = topic._replace(**changes)
+            self._by_id[topic_id] = changed
+            if self._by_name.get(topic.name) is topic:
+                self._by_name[topic.name] = changed
+
+
+def _check_count(partition_count: int) -> None:
+    if not 1 <= partition_count <= PARTITIONS_MAX:
+        raise InvalidPartitionCount(
+            f"A topic has 1 to {PARTITIONS_MAX} partitions, not {partition_count}."
+        )
 
 
 def _metric_name(name: str) -> str:

@@ -72,12 +72,31 @@ Apis = dict[int, Api]
 # API, first and last version served. A handler is imported when it is first asked for, from the
 # file in `handlers/` that has the API's name.
 _SERVED = [
-    (ApiKey.LIST_OFFSETS, 1, 10),
+    (ApiKey.LIST_OFFSETS, 1, 11),
     (ApiKey.METADATA, 0, 13),
     (ApiKey.CREATE_TOPICS, 2, 7),
     (ApiKey.DELETE_TOPICS, 1, 6),
+    (ApiKey.DELETE_RECORDS, 0, 2),
     (ApiKey.INIT_PRODUCER_ID, 0, 5),
     (ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
+    (ApiKey.DESCRIBE_CONFIGS, 1, 4),
+    (ApiKey.ALTER_CONFIGS, 0, 2),
+    (ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+    (ApiKey.CREATE_PARTITIONS, 0, 3),
+    (ApiKey.DESCRIBE_CLUSTER, 0, 2),
+    (ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, 0),
+    (ApiKey.DESCRIBE_LOG_DIRS, 1, 4),
+    (ApiKey.FIND_COORDINATOR, 0, 6),
+    (ApiKey.JOIN_GROUP, 0, 9),
+    (ApiKey.SYNC_GROUP, 0, 5),
+    (ApiKey.HEARTBEAT, 0, 4),
+    (ApiKey.LEAVE_GROUP, 0, 5),
+    (ApiKey.OFFSET_COMMIT, 2, 10),
+    (ApiKey.OFFSET_FETCH, 1, 10),
+    (ApiKey.DESCRIBE_GROUPS, 0, 6),
+    (ApiKey.LIST_GROUPS, 0, 5),
+    (ApiKey.DELETE_GROUPS, 0, 2),
+    (ApiKey.OFFSET_DELETE, 0, 0),
 ]
 
 
@@ -91,13 +110,13 @@ def served() -> Apis:
         apis[key] = Api(key, (first, last), _handler_of(key))
     apis[ApiKey.PRODUCE] = Api(
         ApiKey.PRODUCE,
-        (3, 12),
+        (3, 13),
         _handler_of(ApiKey.PRODUCE),
         handle_frame=_first(lambda: _fast_produce().handle),
         first_advertised=0,
         overlaps=True,
     )
-    apis[ApiKey.FETCH] = Api(ApiKey.FETCH, (4, 17), _first(_fetch))
+    apis[ApiKey.FETCH] = Api(ApiKey.FETCH, (4, 18), _first(_fetch))
     apis[ApiKey.API_VERSIONS] = Api(ApiKey.API_VERSIONS, (0, 4), _first(lambda: _versions(apis)))
     return apis
 

@@ -16,7 +16,7 @@ from riverlog.config import Address, DoorLimits
 from riverlog.kafka.apis import SLOW, Answer, Apis, Context
 from riverlog.kafka.budget import Budget
 from riverlog.kafka.flushing import Flushing
-from riverlog.kafka.later import Encoded, Later
+from riverlog.kafka.later import Encoded, HangUp, Later
 from riverlog.kafka.replies import Caller, Reply
 from riverlog.protocol.api_keys import ApiKey
 from riverlog.protocol.error_codes import ErrorCode
@@ -140,6 +140,12 @@ class Connection(asyncio.Protocol):
 
     # What the listener calls.
 
+    @property
+    def descriptor(self) -> int:
+        """The number of its socket; -1 when that is closed."""
+        number: int = self._transport.get_extra_info("socket").fileno()
+        return number
+
     def finish(self) -> None:
         """Answers what was asked, reads nothing more, and closes."""
         self._is_finishing = True
@@ -163,13 +169,15 @@ class Connection(asyncio.Protocol):
             except Exception as failure:  # noqa: BLE001  # the one place that may, besides tasks
                 self._broken(failure)
                 return
-            self._unstarted.popleft()
             if self._ready_bytes > FLUSH_BYTES:
                 self._flush()
         self._read_or_not()
 
     def _start(self, frame: bytes) -> bool:
-        """Starts a request, or says that it must wait for those before it."""
+        """Starts the first request of those unstarted, or says that it must wait.
+
+        From then on a reply stands for it: whatever happens, its bytes are released once.
+        """
         key, version, correlation_id = read_start(frame)
         api = self._apis.get(key)
         if self._replies and not self._replies[-1].is_done:
@@ -195,6 +203,7 @@ class Connection(asyncio.Protocol):
         header = response_header(key, correlation_id, is_flexible)
         reply = Reply(len(frame), header, response_codec)
         reply.is_overlapping = api.overlaps
+        self._unstarted.popleft()
         self._replies.append(reply)
         answer: Answer = SLOW
         if api.handle_frame is not None:
@@ -264,6 +273,7 @@ class Connection(asyncio.Protocol):
         codecs = self._apis[ApiKey.API_VERSIONS].codecs(0)
         assert codecs is not None
         reply = Reply(len(frame), header, codecs[1])
+        self._unstarted.popleft()
         self._replies.append(reply)
         from riverlog.kafka.handlers import api_versions
 
@@ -334,5 +344,6 @@ class Connection(asyncio.Protocol):
 
     def _broken(self, failure: BaseException) -> None:
         """A handler failed: our own mistake. The client sees a lost connection and retries."""
-        log.error("request failed", client=self._client_host, failure=failure)
+        if not isinstance(failure, HangUp):
+            log.error("request failed", client=self._client_host, failure=failure)
         self._transport.abort()

@@ -2,23 +2,63 @@
 
 from riverlog.broker.errors import (
     FencedEpoch,
+    InternalTopic,
     InvalidConfig,
     InvalidTimestamp,
     InvalidTransaction,
+    KeylessRecords,
+    PolicyViolation,
     RecordsTooLarge,
     UnknownEpoch,
     UnknownTopic,
     UnknownTopicId,
 )
-from riverlog.cluster.topics import InvalidPartitionCount, InvalidTopicName, TopicExists
+from riverlog.cluster.topics import (
+    InvalidPartitionCount,
+    InvalidTopicName,
+    NoSuchTopic,
+    TopicExists,
+)
+from riverlog.groups.errors import (
+    CoordinatorLoading,
+    CoordinatorUnavailable,
+    FencedInstance,
+    GroupFull,
+    GroupNotEmpty,
+    GroupNotFound,
+    GroupSubscribed,
+    IllegalGeneration,
+    InconsistentProtocol,
+    InvalidGroupId,
+    InvalidMember,
+    InvalidSessionTimeout,
+    MemberIdRequired,
+    OffsetMetadataTooLarge,
+    RebalanceInProgress,
+    UnknownMember,
+)
 from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
 from riverlog.log.producers import FencedProducer, OutOfOrderSequence
 from riverlog.protocol.error_codes import ErrorCode
-from riverlog.records.errors import BatchError, CorruptBatch, InvalidRecord, UnsupportedMagic
+from riverlog.records.errors import (
+    BatchError,
+    CorruptBatch,
+    DecompressionTooLarge,
+    InvalidRecord,
+    UnsupportedMagic,
+)
 
 
 class InvalidRequest(Exception):
     """The request contradicts itself; the message says where."""
+
+
+class InvalidRequiredAcks(Exception):
+    """Nobody has defined what such acks would mean."""
+
+
+class UnsupportedCompression(Exception):
+    """Whoever speaks this version of the protocol does not know the codec."""
 
 
 class InvalidReplicationFactor(Exception):
@@ -31,10 +71,14 @@ class InvalidReplicaAssignment(Exception):
 
 CODES: dict[type[Exception], ErrorCode] = {
     InvalidRequest: ErrorCode.INVALID_REQUEST,
+    InvalidRequiredAcks: ErrorCode.INVALID_REQUIRED_ACKS,
+    UnsupportedCompression: ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
     InvalidReplicationFactor: ErrorCode.INVALID_REPLICATION_FACTOR,
     InvalidReplicaAssignment: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
     UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    NoSuchTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     UnknownTopicId: ErrorCode.UNKNOWN_TOPIC_ID,
+    InternalTopic: ErrorCode.INVALID_TOPIC_EXCEPTION,
     FencedEpoch: ErrorCode.FENCED_LEADER_EPOCH,
     UnknownEpoch: ErrorCode.UNKNOWN_LEADER_EPOCH,
     TopicExists: ErrorCode.TOPIC_ALREADY_EXISTS,
@@ -43,16 +87,36 @@ CODES: dict[type[Exception], ErrorCode] = {
     InvalidConfig: ErrorCode.INVALID_CONFIG,
     RecordsTooLarge: ErrorCode.MESSAGE_TOO_LARGE,
     InvalidTimestamp: ErrorCode.INVALID_TIMESTAMP,
-    InvalidTransaction: ErrorCode.INVALID_TXN_STATE,
+    KeylessRecords: ErrorCode.INVALID_RECORD,
+    InvalidTransaction: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    PolicyViolation: ErrorCode.POLICY_VIOLATION,
     CorruptBatch: ErrorCode.CORRUPT_MESSAGE,
     UnsupportedMagic: ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
     InvalidRecord: ErrorCode.INVALID_RECORD,
+    # Clients that can, send a batch that is too large again in parts.
+    DecompressionTooLarge: ErrorCode.MESSAGE_TOO_LARGE,
     BatchError: ErrorCode.CORRUPT_MESSAGE,
     OutOfOrderSequence: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
     FencedProducer: ErrorCode.INVALID_PRODUCER_EPOCH,
     StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
     LogClosed: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     OffsetOutOfRange: ErrorCode.OFFSET_OUT_OF_RANGE,
+    CoordinatorLoading: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    CoordinatorUnavailable: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    FencedInstance: ErrorCode.FENCED_INSTANCE_ID,
+    GroupFull: ErrorCode.GROUP_MAX_SIZE_REACHED,
+    GroupNotEmpty: ErrorCode.NON_EMPTY_GROUP,
+    GroupNotFound: ErrorCode.GROUP_ID_NOT_FOUND,
+    GroupSubscribed: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+    IllegalGeneration: ErrorCode.ILLEGAL_GENERATION,
+    InconsistentProtocol: ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    InvalidGroupId: ErrorCode.INVALID_GROUP_ID,
+    InvalidMember: ErrorCode.INVALID_REQUEST,
+    InvalidSessionTimeout: ErrorCode.INVALID_SESSION_TIMEOUT,
+    MemberIdRequired: ErrorCode.MEMBER_ID_REQUIRED,
+    OffsetMetadataTooLarge: ErrorCode.OFFSET_METADATA_TOO_LARGE,
+    RebalanceInProgress: ErrorCode.REBALANCE_IN_PROGRESS,
+    UnknownMember: ErrorCode.UNKNOWN_MEMBER_ID,
     OSError: ErrorCode.KAFKA_STORAGE_ERROR,
 }
 

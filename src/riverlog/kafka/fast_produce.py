@@ -9,11 +9,12 @@ import struct
 from struct import Struct
 
 from riverlog.broker.broker import Broker
-from riverlog.broker.errors import UnknownTopic
+from riverlog.broker.errors import InternalTopic, UnknownTopic, UnknownTopicId
+from riverlog.cluster.topics import TopicCreated
 from riverlog.kafka.apis import SLOW, Answer, Context
-from riverlog.kafka.errors import ANSWERABLE, code_of
-from riverlog.kafka.handlers.produce import refused
-from riverlog.kafka.later import Encoded, Later
+from riverlog.kafka.errors import ANSWERABLE
+from riverlog.kafka.handlers.produce import TOPIC_IDS_FROM, ZSTD_FROM, refused, uses_zstd
+from riverlog.kafka.later import Encoded, HangUp, Later
 from riverlog.log.partition import Partition
 from riverlog.protocol.codec import encode
 from riverlog.protocol.messages.produce import (
@@ -30,6 +31,7 @@ PLACES_MAX = 10_000
 _PLAIN_START = Struct(">hhiih")
 _PLAIN_PARTITION = Struct(">iii")
 _FLEXIBLE_START = Struct(">BhiBB")
+_START_WITH_ID = Struct(">BhiB16s")
 _FLEXIBLE_PARTITION = Struct(">Bi")
 _OFFSETS = Struct(">qqq")
 _OLD_OFFSETS = Struct(">qq")
@@ -41,24 +43,30 @@ _MARKERS = (0x0102030405060708, 0x1112131415161718, 0x2122232425262728)
 class Place:
     """One partition as one version of the protocol answers for it."""
 
-    __slots__ = ("head", "index", "name", "offsets", "partition", "tail")
+    __slots__ = ("head", "index", "offsets", "partition", "tail", "topic")
 
-    def __init__(self, partition: Partition, name: str, index: int, version: int) -> None:
+    def __init__(self, partition: Partition, topic: TopicCreated, index: int, version: int) -> None:
         self.partition = partition
-        self.name = name
+        self.topic = topic
         self.index = index
         self.offsets = _OFFSETS if version >= LOG_START_FROM else _OLD_OFFSETS
         base, time, start = _MARKERS
         answer = PartitionProduceResponse(
             index=index, base_offset=base, log_append_time_ms=time, log_start_offset=start
         )
-        topic = TopicProduceResponse(name=name, partition_responses=[answer])
-        data = encode(ProduceResponse(responses=[topic]), version)
+        data = encode(self.response(answer), version)
         self.head, self.tail = data.split(self._packed(base, time, start), 1)
 
     def answer(self, base_offset: int, append_time_ms: int) -> Encoded:
         start = self.partition.log_start_offset
         return Encoded([self.head, self._packed(base_offset, append_time_ms, start), self.tail])
+
+    def response(self, answer: PartitionProduceResponse) -> ProduceResponse:
+        """The whole of a reply in which this is the answer for the partition."""
+        topic = TopicProduceResponse(
+            name=self.topic.name, topic_id=self.topic.topic_id, partition_responses=[answer]
+        )
+        return ProduceResponse(responses=[topic])
 
     def _packed(self, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
         if self.offsets is _OFFSETS:
@@ -81,7 +89,7 @@ class Acknowledgement:
         if error is None:
             self.later.finish(self.place.answer(self.base_offset, self.append_time_ms))
         else:
-            self.later.finish(_refusal(self.place, error))
+            self.later.finish(self.place.response(refused(self.place.index, error)))
 
 
 class FastProduce:
@@ -94,23 +102,31 @@ class FastProduce:
         """Like a handler, from the frame itself; its message begins at `position`."""
         version = context.version
         try:
-            read = _read_flexible if version >= FLEXIBLE_FROM else _read_plain
-            found = read(frame, position)
+            if version >= TOPIC_IDS_FROM:
+                found = _read_with_id(frame, position)
+            elif version >= FLEXIBLE_FROM:
+                found = _read_flexible(frame, position)
+            else:
+                found = _read_plain(frame, position)
         except (IndexError, struct.error, WireError):
             return SLOW
         if found is None:
             return SLOW
-        acks, name, index, records = found
-        place = self._places.get((name, index, version))
+        acks, topic, index, records = found
+        if version < ZSTD_FROM and uses_zstd(records):
+            return SLOW
+        place = self._places.get((topic, index, version))
         if place is None or place.partition.is_closed:
-            place = self._find(context.broker, name, index, version)
+            place = self._find(context.broker, topic, index, version)
             if place is None:
                 return SLOW
         partition = place.partition
         try:
             appended = context.broker.append(partition, records)
         except ANSWERABLE as error:
-            return _refusal(place, error) if acks else None
+            if acks == 0:
+                raise HangUp from error
+            return place.response(refused(place.index, error, partition, records))
         if acks == 0:
             return None
         if acks == 1 or appended.end_offset <= partition.high_watermark:
@@ -119,19 +135,29 @@ class FastProduce:
         partition.waiting.tell(appended.end_offset, waiting.told)
         return waiting.later
 
-    def _find(self, broker: Broker, name: bytes, index: int, version: int) -> Place | None:
+    def _find(self, broker: Broker, topic: bytes, index: int, version: int) -> Place | None:
+        """`topic` is a name, or an id from version 13 on."""
         try:
-            text = name.decode()
-            partition = broker.partition(broker.topic(text), index)
-        except (UnicodeDecodeError, UnknownTopic, OSError):
+            is_id = version >= TOPIC_IDS_FROM
+            name = broker.topic_by_id(topic).name if is_id else topic.decode()
+            found = broker.writable_topic(name)
+            partition = broker.partition(found, index)
+        except (UnicodeDecodeError, InternalTopic, UnknownTopic, UnknownTopicId, OSError):
             return None
         if len(self._places) >= PLACES_MAX:
             self._places.clear()
-        place = self._places[name, index, version] = Place(partition, text, index, version)
+        place = self._places[topic, index, version] = Place(partition, found, index, version)
         return place
 
 
 Common = tuple[int, bytes, int, memoryview]
+
+
+def _read_with_id(frame: bytes, position: int) -> Common | None:
+    transaction, acks, _, topics, topic_id = _START_WITH_ID.unpack_from(frame, position)
+    if transaction or topics != 2 or acks not in (-1, 0, 1):
+        return None
+    return _read_records(frame, position + _START_WITH_ID.size, acks, topic_id)
 
 
 def _read_flexible(frame: bytes, position: int) -> Common | None:
@@ -140,13 +166,17 @@ def _read_flexible(frame: bytes, position: int) -> Common | None:
         return None
     start = position + _FLEXIBLE_START.size
     end = start + name_length - 1
-    partitions, index = _FLEXIBLE_PARTITION.unpack_from(frame, end)
-    size, records = read_uvarint(frame, end + _FLEXIBLE_PARTITION.size)
+    return _read_records(frame, end, acks, frame[start:end])
+
+
+def _read_records(frame: bytes, position: int, acks: int, topic: bytes) -> Common | None:
+    partitions, index = _FLEXIBLE_PARTITION.unpack_from(frame, position)
+    size, records = read_uvarint(frame, position + _FLEXIBLE_PARTITION.size)
     records_end = records + size - 1
     # Three sections of tagged fields follow, all of them empty.
     if partitions != 2 or size < 1 or frame[records_end:] != b"\0\0\0":
         return None
-    return acks, frame[start:end], index, memoryview(frame)[records:records_end]
+    return acks, topic, index, memoryview(frame)[records:records_end]
 
 
 def _read_plain(frame: bytes, position: int) -> Common | None:
@@ -160,10 +190,3 @@ def _read_plain(frame: bytes, position: int) -> Common | None:
     if partitions != 1 or size < 0 or records + size != len(frame):
         return None
     return acks, frame[start:end], index, memoryview(frame)[records:]
-
-
-def _refusal(place: Place, error: Exception) -> ProduceResponse:
-    answer = refused(place.index, code_of(error), str(error))
-    return ProduceResponse(
-        responses=[TopicProduceResponse(name=place.name, partition_responses=[answer])]
-    )

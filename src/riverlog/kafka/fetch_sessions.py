@@ -43,6 +43,7 @@ class Wanted:
     offset: int
     leader_epoch: int
     bytes_max: int
+    read_epoch: int = -1
     told: tuple[int, int] | None = None
 
     def tell(self, answer: PartitionData) -> bool:
@@ -51,7 +52,9 @@ class Wanted:
         self.told = (answer.high_watermark, answer.log_start_offset)
         if answer.error_code != ErrorCode.NONE:
             self.told = None  # That the error is gone will be news too.
-        return bool(answer.records) or self.told is None or self.told != was_told
+        if answer.records or answer.diverging_epoch is not None:
+            return True
+        return self.told is None or self.told != was_told
 
 
 PartitionKey = tuple[TopicKey, int]
@@ -201,6 +204,7 @@ def _wanted(request: FetchRequest, uses_ids: bool) -> dict[PartitionKey, Wanted]
                 asked.fetch_offset,
                 asked.current_leader_epoch,
                 asked.partition_max_bytes,
+                asked.last_fetched_epoch,
             )
     return found
 

@@ -1,9 +1,13 @@
-"""Answers that are not ready yet, and answers that are bytes already."""
+"""Answers that are not ready yet, answers that are bytes already, and no answer at all."""
 
 from collections.abc import Callable
 from typing import Any
 
 from riverlog.protocol.wire import Buffer
+
+
+class HangUp(Exception):
+    """The client's connection shall break, with no answer and no word about it in the log."""
 
 
 class Encoded:

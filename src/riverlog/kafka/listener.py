@@ -15,6 +15,10 @@ BACKLOG = 1024
 SWEEP_MS = 5_000
 POLL_MS = 5
 
+# asyncio takes so long to make a connection of a socket it has accepted; one that finds its server
+# closed by then is left open.
+ACCEPTING_TURNS = 3
+
 
 class CannotListen(Exception):
     """The address cannot be listened on; the message names it and the reason."""
@@ -48,10 +52,7 @@ class Listener:
     async def open(self) -> None:
         """Listens when it returns; `address` then has the real port. Raises `CannotListen`."""
         loop = asyncio.get_running_loop()
-        try:
-            listening = _bind(self._listen)
-        except OSError as error:
-            raise CannotListen(f"cannot listen on {self._listen}: {error.strerror}") from error
+        listening = bound_socket(self._listen)
         self.address = Address(host=self._listen.host, port=listening.getsockname()[1])
         advertised = self._advertise or self.address
         if advertised.port == 0:
@@ -82,28 +83,52 @@ class Listener:
                 elif now_ms - connection.idle_since_ms > self._limits.idle_ms_max:
                     connection.finish()
 
+    def descriptors(self) -> list[int]:
+        """The sockets it has open: its own, and one for every connection."""
+        listening = [] if self._server is None else [s.fileno() for s in self._server.sockets]
+        return listening + [connection.descriptor for connection in self._connections]
+
+    def cut_off(self) -> None:
+        """Accepts nobody more and breaks every connection at once, whatever was asked there."""
+        self._stop_accepting()
+        self.drop_connections()
+
+    def drop_connections(self) -> None:
+        """Breaks every connection there is at once; clients may come back."""
+        for connection in list(self._connections):
+            connection.abort()
+
     async def close(self) -> None:
         """Accepts nobody more, lets requests under way finish, then ends every connection."""
         if self._server is None:
             return
+        self._stop_accepting()
+        for _ in range(ACCEPTING_TURNS):
+            await self._clock.sleep_ms(0)
         self._server.close()
         for connection in list(self._connections):
             connection.finish()
         deadline_ms = self._clock.monotonic_ms() + self._limits.shutdown_ms_max
         while self._connections and self._clock.monotonic_ms() < deadline_ms:
             await self._clock.sleep_ms(POLL_MS)
-        for connection in list(self._connections):
-            connection.abort()
+        self.drop_connections()
         self._server = None
 
+    def _stop_accepting(self) -> None:
+        """Lets those who connect wait; closing the server ends their wait."""
+        if self._server is not None:
+            for listening in self._server.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
 
-def _bind(address: Address) -> socket.socket:
+
+def bound_socket(address: Address) -> socket.socket:
+    """A socket that has the address and does not listen yet; raises `CannotListen`."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
-    except OSError:
+    except OSError as error:
         listening.close()
-        raise
+        raise CannotListen(f"cannot listen on {address}: {error.strerror}") from error
     return listening

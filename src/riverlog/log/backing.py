@@ -1,5 +1,7 @@
 """One partition's part in the journal: what it would have to keep, and what it does keep."""
 
+import errno
+
 from riverlog.log.fresh import Fresh
 from riverlog.log.journal import Backed, Journal
 from riverlog.log.journal_frames import Entry
@@ -51,10 +53,16 @@ class Backing:
 
         Raises `OSError` when the segment's file cannot be held open; nothing has changed then.
         """
+        if not self._journal.accepts(self._partition):
+            raise OSError(errno.EMFILE, "too many files are behind the journal", segment.path)
         if not self._held_path:
             self._handles.lend(segment.path)
             self._held_path = segment.path
             self._journal.leans(self._partition, number)
+
+    def refuse(self) -> None:
+        """The journal could not help: the segment has to be synced itself the next time."""
+        self._fresh.let_go()
 
     def synced_to(self, mark: Mark, durable: Mark, number: int) -> None:
         """The file itself has kept everything up to `mark`, and so all that stands in the journal

@@ -7,7 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from riverlog.log.epochs import Epochs
-from riverlog.log.producers import Producers, Written
+from riverlog.log.producers import UNKNOWN_MS, Producers, Remembered, Written
 
 CHECKPOINT_NAME = "checkpoint"
 SEAL_SUFFIX = ".seal"
@@ -26,6 +26,7 @@ class Seal(NamedTuple):
     hash_so_far: int
     max_timestamp_ms: int
     record_count: int
+    last_append_ms: int = UNKNOWN_MS
 
     def to_bytes(self) -> bytes:
         return _dump(
@@ -36,6 +37,7 @@ class Seal(NamedTuple):
                 "hash": self.hash_so_far,
                 "max_timestamp_ms": self.max_timestamp_ms,
                 "record_count": self.record_count,
+                "last_append_ms": self.last_append_ms,
             }
         )
 
@@ -50,6 +52,7 @@ class Seal(NamedTuple):
             read["hash"],
             read["max_timestamp_ms"],
             read["record_count"],
+            read.get("last_append_ms", UNKNOWN_MS),
         )
 
 
@@ -67,7 +70,8 @@ class Checkpoint(NamedTuple):
     max_timestamp_ms: int
     record_count: int
     epochs: tuple[tuple[int, int], ...]
-    producers: tuple[tuple[int, int, tuple[Written, ...]], ...]
+    producers: tuple[Remembered, ...]
+    last_append_ms: int = UNKNOWN_MS
 
     def to_bytes(self) -> bytes:
         return _dump(
@@ -81,6 +85,7 @@ class Checkpoint(NamedTuple):
                 "record_count": self.record_count,
                 "epochs": self.epochs,
                 "producers": self.producers,
+                "last_append_ms": self.last_append_ms,
             }
         )
 
@@ -98,9 +103,11 @@ class Checkpoint(NamedTuple):
             read["record_count"],
             tuple((epoch, start) for epoch, start in read["epochs"]),
             tuple(
-                (producer_id, epoch, tuple(Written(*written) for written in batches))
-                for producer_id, epoch, batches in read["producers"]
+                # Those of earlier versions end before the time.
+                Remembered(producer_id, epoch, tuple(Written(*one) for one in batches), *rest)
+                for producer_id, epoch, batches, *rest in read["producers"]
             ),
+            read.get("last_append_ms", UNKNOWN_MS),
         )
 
     @property
@@ -110,15 +117,15 @@ class Checkpoint(NamedTuple):
 
     def restore(self) -> tuple[Epochs, Producers]:
         producers = Producers()
-        for producer_id, epoch, batches in self.producers:
-            producers.restore(producer_id, epoch, list(batches))
+        for remembered in self.producers:
+            producers.restore(remembered)
         return Epochs(self.epochs), producers
 
 
-def freeze(producers: Producers) -> tuple[tuple[int, int, tuple[Written, ...]], ...]:
+def freeze(producers: Producers) -> tuple[Remembered, ...]:
     """The producers as a checkpoint keeps them, unaffected by what they write next."""
     return tuple(
-        (producer_id, producer.epoch, tuple(producer.batches))
+        Remembered(producer_id, producer.epoch, tuple(producer.batches), producer.last_append_ms)
         for producer_id, producer in producers
         if producer.batches
     )

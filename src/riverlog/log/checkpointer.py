@@ -13,18 +13,26 @@ from riverlog.stores.syncer import Outcome, Syncer
 
 
 class Checkpointer:
-    """Knows how much of one partition no checkpoint covers, and when the next one is due."""
+    """Knows how much of one partition no checkpoint covers, and when the next one is due.
 
-    def __init__(self, disk: Disk, syncer: Syncer, directory: str, owed_bytes: int) -> None:
+    What stands before `covered_offset` a durable checkpoint has told of. If it `is_wanted`, the
+    next one is not put off until enough is owed.
+    """
+
+    def __init__(
+        self, disk: Disk, syncer: Syncer, directory: str, owed_bytes: int, covered_offset: int
+    ) -> None:
         self._disk = disk
         self._syncer = syncer
         self._path = f"{directory}/{CHECKPOINT_NAME}"
         self._is_writing = False
         self.owed_bytes = owed_bytes
+        self.covered_offset = covered_offset
+        self.is_wanted = False
 
     def is_due(self, every_bytes: int) -> bool:
-        """Whether recovery would have to scan too much if the log ended here."""
-        return not self._is_writing and self.owed_bytes >= every_bytes
+        """Whether recovery would have to scan too much if the log ended here, or one is wanted."""
+        return not self._is_writing and (self.is_wanted or self.owed_bytes >= every_bytes)
 
     def keep(self, checkpoint: Checkpoint, covered_bytes: int) -> None:
         """Writes a checkpoint whose place is durable, apart from the loop.
@@ -33,12 +41,14 @@ class Checkpointer:
         before stays good: only recovery has more to do.
         """
         self._is_writing = True
+        self.is_wanted = False
         content = checkpoint.to_bytes()
 
         def ended(outcomes: list[Outcome]) -> None:
             self._is_writing = False
             if outcomes[0] is None:
                 self.owed_bytes -= covered_bytes
+                self.covered_offset = max(self.covered_offset, checkpoint.next_offset)
 
         disk, path = self._disk, self._path
         self._syncer.run_apart(lambda: write_small_file(disk, path, content), ended)
@@ -72,4 +82,5 @@ def checkpoint_at(
         mark.record_count,
         tuple(epochs),
         freeze(producers),
+        mark.segment.last_append_ms,
     )

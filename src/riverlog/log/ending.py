@@ -58,7 +58,10 @@ class Ending:
         self._segments = found.segments
         self.next_offset = self.high_watermark = found.next_offset
         owed = owed_bytes(found.segments, found.checkpoint)
-        self._checkpoints = Checkpointer(shared.disk, shared.syncer, directories[-1], owed)
+        covered_offset = 0 if found.checkpoint is None else found.checkpoint.next_offset
+        self._checkpoints = Checkpointer(
+            shared.disk, shared.syncer, directories[-1], owed, covered_offset
+        )
         self._tail: Tail | None = None
         last = self._segments[-1] if self._segments else None
         if last is not None and not last.is_sealed and last.next_offset == self.next_offset:
@@ -74,6 +77,7 @@ class Ending:
         self._is_syncing = False
         self._is_sync_due = False
         self._is_roll_due = False
+        self._is_abandoned = False
         self.is_closed = False
 
     # Writing.
@@ -108,8 +112,10 @@ class Ending:
                 self._roll(self._tail)
         if self._tail is None:
             self._tail = self._create_tail()
-        if self._tail.segment.first_append_ms < 0:
-            self._tail.segment.first_append_ms = now_ms
+        segment = self._tail.segment
+        segment.last_append_ms = now_ms
+        if segment.first_append_ms < 0:
+            segment.first_append_ms = now_ms
         return self._tail
 
     def _create_tail(self) -> Tail:
@@ -144,11 +150,49 @@ class Ending:
         tail.segment.is_sealed = True
         self._tail = None
 
+    def begin_anew(self) -> bool:
+        """Goes on in a new, empty segment, so that all others may go; raises `OSError`.
+
+        The name of the new one keeps the next offset. False, and nothing has changed, as long as
+        the file being written has not kept everything.
+        """
+        tail = self._tail
+        if tail is not None:
+            is_kept = self._synced == tail.mark() and not self._is_syncing
+            if not is_kept or self.failure is not None:
+                self.want_checkpoint()
+                return False
+            tail.trim()
+        self._tail = self._create_tail()
+        if tail is not None:
+            tail.segment.is_sealed = True
+        return True
+
+    # Checkpoints.
+
+    @property
+    def covered_offset(self) -> int:
+        """What stands before it, a durable checkpoint tells of."""
+        return self._checkpoints.covered_offset
+
+    def want_checkpoint(self) -> None:
+        """Has the file synced, and a checkpoint written of what was written so far."""
+        self._checkpoints.is_wanted = True
+        if self._tail is not None and not self._tail.is_empty:
+            self._shared.commit.request(self)
+            return
+        full = [segment for segment in self._segments if segment.size_bytes]
+        if full and self.failure is None and self._checkpoints.is_due(1):
+            checkpoint = self._owner.checkpoint_at(mark_of(full[-1]))
+            self._checkpoints.keep(checkpoint, self._checkpoints.owed_bytes)
+
     # Durability.
 
     def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
         """Part of a round of group commit; see `Committed`."""
         if self._tail is None or self._tail.is_empty or self.failure is not None:
+            return _nothing, _ignored
+        if self._is_abandoned:
             return _nothing, _ignored
         if self._is_syncing:
             # Of two syncs of one file at a time, only one would learn of a failure.
@@ -178,6 +222,8 @@ class Ending:
         def ended(outcome: Outcome) -> None:
             self._is_syncing = False
             shared.handles.give_back(path)
+            if self._is_abandoned:
+                return  # The file is gone, or about to go.
             if self._is_sync_due:
                 self._is_sync_due = False
                 shared.commit.request(self)
@@ -204,7 +250,7 @@ class Ending:
         # The name of a file and its beginning are never in the journal alone.
         if backing is None or tail is None or self.failure is not None:
             return None
-        if synced is None or not synced.size_bytes:
+        if synced is None or not synced.size_bytes or self._checkpoints.is_wanted:
             return None
         entry = backing.entry(tail.segment)
         if entry is None:
@@ -213,13 +259,16 @@ class Ending:
 
         def ended(outcome: Outcome) -> None:
             segment = mark.segment
-            if mark.next_offset <= self.high_watermark or mark.next_offset > segment.next_offset:
-                return  # It was synced in the meantime, or given up.
+            if self._is_abandoned or mark.next_offset <= self.high_watermark:
+                return
+            if mark.next_offset > segment.next_offset:
+                return  # The file was given up in the meantime.
             if outcome is None:
                 outcome = attempt(lambda: backing.lean(segment, number))
             if outcome is None:
                 self._made_durable(mark)
             else:
+                backing.refuse()
                 self._shared.commit.request(self)
 
         return entry, ended
@@ -259,7 +308,7 @@ class Ending:
         given away, and stay unused. Raises `OSError` while the disk still refuses; it can be
         tried again then.
         """
-        if self.failure is None:
+        if self.failure is None or self._is_abandoned:
             return
         assert self._tail is not None
         segment, disk = self._tail.segment, self._shared.disk
@@ -311,7 +360,8 @@ class Ending:
                 self._checkpoints.keep_last(last)
 
     def abandon(self) -> None:
-        """Needs nothing of the journal any more, whatever it holds."""
+        """Needs nothing of the journal any more, whatever it holds, and syncs nothing more."""
+        self._is_abandoned = True
         if self._backing is not None:
             self._backing.stand()
 

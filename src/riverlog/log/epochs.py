@@ -39,6 +39,12 @@ class Epochs:
             self._epochs.append(epoch)
             self._starts.append(base_offset)
 
+    def trim(self, start_offset: int) -> None:
+        """Forgets the epochs that end at or before `start_offset`, where the log begins now."""
+        gone = max(bisect_right(self._starts, start_offset) - 1, 0)
+        del self._epochs[:gone]
+        del self._starts[:gone]
+
     def end_of(self, epoch: int, end_offset: int) -> tuple[int, int]:
         """The largest epoch not above `epoch`, and the offset at which it ends.
 

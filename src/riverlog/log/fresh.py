@@ -28,10 +28,14 @@ class Fresh:
         """Tells of a batch, in two parts, that was written at the end."""
         self._end += size_bytes
         if self._end - self.start > FRESH_BYTES_MAX:
-            self.is_whole = False
-            self._batches.clear()
+            self.let_go()
         elif self.is_whole:
             self._batches.append((self._end, start, rest))
+
+    def let_go(self) -> None:
+        """Holds nothing until the file itself has been synced to its end."""
+        self.is_whole = False
+        self._batches.clear()
 
     def durable_to(self, position: int) -> None:
         """Lets go of everything before `position`, where a batch ends."""

@@ -36,7 +36,7 @@ class JournalLimits(NamedTuple):
     """
 
     file_bytes: int = 8 << 20
-    files_max: int = 8
+    files_max: int = 4
     behind_max: int = 4096
 
 
@@ -47,7 +47,10 @@ class Backed(Protocol):
         """What makes its own file durable, and whom to tell how that ended."""
 
     def mend(self) -> None:
-        """Goes on after a failed sync, with what the journal kept; raises `OSError`."""
+        """Goes on after a failed sync, if there was one, with what the journal kept.
+
+        Raises `OSError`.
+        """
 
 
 class JournalFile(NamedTuple):
@@ -150,9 +153,14 @@ class Journal:
             raise OSError(errno.EIO, "the journal does not hold all of it", self._directory)
         return bytes(kept)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no background work is under way."""
+        return not (self._is_catching_up or self._is_preparing)
+
     async def idle(self) -> None:
         """Returns when no background work is under way."""
-        while self._is_catching_up or self._is_preparing:
+        while not self.is_idle:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
 
@@ -225,7 +233,12 @@ class Journal:
         return file
 
     def _content(self, described: JournalFile) -> bytes:
-        with opened(self._disk.open(f"{self._directory}/{described.name}")) as file:
+        """What a file holds: nothing if it was removed, as only those are that nobody needs."""
+        try:
+            file = self._disk.open(f"{self._directory}/{described.name}")
+        except FileNotFoundError:
+            return b""
+        with opened(file):
             return file.read(0, file.size())
 
     def _remove(self, files: Sequence[JournalFile]) -> None:
@@ -257,10 +270,10 @@ class Journal:
         def ended(_outcomes: list[Outcome]) -> None:
             for (_, tell), outcome in zip(begun, results, strict=True):
                 tell(outcome)
-            for partition, outcome in zip(some, results, strict=True):
-                if outcome is not None:
-                    with suppress(OSError):
-                        partition.mend()
+            for partition in some:
+                # Its sync may have failed long ago, and nobody have written to it since.
+                with suppress(OSError):
+                    partition.mend()
             self._sync_some(rest)
 
         self._syncer.run_apart(lambda: results.extend(attempt(job) for job, _ in begun), ended)

@@ -5,7 +5,7 @@ behind a frame proves that it was durable once; only the last one may be torn. E
 with the salt of its file, which no client knows: records cannot be made to look like frames.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -115,13 +115,21 @@ def _frame_at(salt: bytes, data: bytes, position: int) -> Frame | None:
         return None
     if crc32c(memoryview(data)[position + _CHECKED_FROM : end]) != crc:
         return None
-    return Frame(number, position, end, tuple(_entries(data, position + _HEAD.size, count)))
+    entries = _entries(data, position + _HEAD.size, end, count)
+    return None if entries is None else Frame(number, position, end, entries)
 
 
-def _entries(data: bytes, position: int, count: int) -> Iterator[Entry]:
+def _entries(data: bytes, position: int, end: int, count: int) -> tuple[Entry, ...] | None:
+    """So many entries, none of which goes beyond `end`; None if they do not fit there."""
     view = memoryview(data)
+    entries = []
     for _ in range(count):
-        key, segment_offset, place, size = _ENTRY.unpack_from(data, position)
         start = position + _ENTRY.size
+        if start > end:
+            return None
+        key, segment_offset, place, size = _ENTRY.unpack_from(data, position)
         position = start + size
-        yield Entry(key, segment_offset, place, (view[start:position],))
+        if position > end:
+            return None
+        entries.append(Entry(key, segment_offset, place, (view[start:position],)))
+    return tuple(entries)

@@ -38,6 +38,7 @@ def seal_at(disk: Disk, mark: Mark, resume_offset: int) -> None:
         mark.hash_so_far,
         segment.max_timestamp_ms,
         mark.record_count,
+        segment.last_append_ms,
     )
     write_small_file(disk, segment.beside(SEAL_SUFFIX), seal.to_bytes())
 
@@ -50,8 +51,9 @@ def saved(disk: Disk, directory: str, base_offset: int, data: bytes, resume_offs
     segment = Segment(directory, base_offset)
     is_there = disk.exists(segment.path)
     with opened(disk.open(segment.path) if is_there else disk.create(segment.path)) as file:
-        file.truncate(0)
+        # Never shorter than it was: an earlier try may have sealed it, and then it must stay whole.
         file.write(0, data)
+        file.truncate(len(data))
         file.sync()
     disk.sync_directory(directory)
     position = 0

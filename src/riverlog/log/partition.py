@@ -1,9 +1,10 @@
 """A partition: offsets given in call order, made durable in groups, visible once durable."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from riverlog.log.beginning import Beginning, remove_files
 from riverlog.log.checking import check_apart
 from riverlog.log.checkpoint import Checkpoint
 from riverlog.log.checkpointer import checkpoint_at
@@ -12,6 +13,7 @@ from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
 from riverlog.log.mending import state_on_disk
 from riverlog.log.reading import Reader, Timed
 from riverlog.log.recovery import Recovery
+from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
 from riverlog.log.tail import Mark
@@ -56,15 +58,23 @@ class Partition:
         ).run()
         self.epochs = found.epochs
         self.producers = found.producers
-        self.log_start_offset = found.log_start_offset
         self._segments = found.segments
         self._end = Ending(self, shared, directories, found, journal_key)
+        self._start = Beginning(
+            shared, directories[-1], self._segments, self._end, found.log_start_offset
+        )
         self._reader = Reader(
             self._segments, self.epochs, shared.disk, shared.handles, shared.report
         )
+        if found.left_over:
+            self._remove_soon(found.left_over)
         self.waiting = Waiting()
         self._is_refusing = False
         self.is_closed = False
+
+    @property
+    def log_start_offset(self) -> int:
+        return self._start.offset
 
     @property
     def high_watermark(self) -> int:
@@ -114,7 +124,7 @@ class Partition:
         self._is_refusing = False
         self.epochs.note(self.leader_epoch, base_offset)
         if header.has_producer:
-            self.producers.apply(header)
+            self.producers.apply(header, now_ms)
         return Appended(base_offset, header.next_offset, append_time_ms, is_duplicate=False)
 
     def durable(self, end_offset: int) -> asyncio.Future[None] | None:
@@ -140,13 +150,15 @@ class Partition:
 
     def begin_again(self) -> None:
         """Takes the state of producers and epochs from what the files have kept."""
+        producers = self.producers
         self.epochs, self.producers = state_on_disk(
             self._shared.disk,
             self._directories,
             self.leader_epoch,
-            self.producers,
+            producers,
             self._shared.report,
         )
+        self.producers.take_times(producers)
 
     def checkpoint_at(self, mark: Mark) -> Checkpoint:
         """Its state now, when `mark` is the end of all that was written."""
@@ -188,11 +200,53 @@ class Partition:
 
     def first_at_or_after(self, timestamp_ms: int) -> Timed | None:
         """The earliest durable record whose timestamp is at least `timestamp_ms`."""
-        return self._reader.first_at_or_after(timestamp_ms, self.high_watermark)
+        return self._reader.first_at_or_after(
+            timestamp_ms, self.log_start_offset, self.high_watermark
+        )
 
     def latest_in_time(self) -> Timed | None:
         """The first durable record among those with the largest timestamp."""
-        return self._reader.latest_in_time(self.high_watermark)
+        return self._reader.latest_in_time(self.log_start_offset, self.high_watermark)
+
+    # Letting go.
+
+    def delete_before(self, offset: int) -> asyncio.Future[None] | None:
+        """Done when nothing before `offset` is there any more, durably; None if so already.
+
+        Raises `OffsetOutOfRange`, and the future `OSError`: nothing was deleted then. The room
+        on the disk comes back when whole segments are `retire`d.
+        """
+        if not 0 <= offset <= self.high_watermark:
+            raise OffsetOutOfRange(f"offset {offset} is not in 0 to {self.high_watermark}")
+        moved = self._start.move_to(offset)
+        if moved is not None:
+            # Who waits for more at an offset that is gone should hear of it.
+            moved.add_done_callback(lambda _: self.waiting.wake())
+        return moved
+
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether something could not go in the last `retire`, but soon can."""
+        return self._start.has_to_wait
+
+    async def retire(self, now_ms: int) -> list[Segment]:
+        """Lets segments go that have had their time: out of the log, durably, when it returns.
+
+        Their files are still there: somebody may be reading. Raises `OSError`.
+        """
+        gone = [] if self.is_closed else await self._start.retire(self.settings, now_ms)
+        if gone:
+            self.epochs.trim(self._segments[0].base_offset)
+            self._reader.count_unchecked()
+            self.waiting.wake()
+        return gone
+
+    def _remove_soon(self, base_offsets: Collection[int]) -> None:
+        """Removes what was left of segments in an earlier life; what fails, a later one does."""
+        disk, directory = self._shared.disk, self._directories[-1]
+        self._shared.syncer.run_apart(
+            lambda: remove_files(disk, directory, base_offsets), lambda _: None
+        )
 
     # The end.
 

@@ -13,6 +13,10 @@ from riverlog.records.batch import BatchHeader
 # As many as a client may have unanswered; a repeated batch older than these cannot be a retry.
 REMEMBERED_BATCHES = 5
 _SEQUENCE_MAX = 2**31 - 1
+# Of so many producers of one partition those silent for longest are forgotten: memory is bounded
+# even where a client takes a new id for every batch.
+PRODUCERS_MAX = 20_000
+UNKNOWN_MS = -1
 
 
 class OutOfOrderSequence(Exception):
@@ -33,16 +37,27 @@ class Written(NamedTuple):
     timestamp_ms: int
 
 
+class Remembered(NamedTuple):
+    """A producer as checkpoints keep it; `last_append_ms` is -1 if nobody knows."""
+
+    producer_id: int
+    epoch: int
+    batches: tuple[Written, ...]
+    last_append_ms: int = UNKNOWN_MS
+
+
 @dataclass(slots=True)
 class Producer:
     """What is remembered of one producer in one partition.
 
     One without batches has none in the log; what it sends next must be at `next_sequence` still.
+    `last_append_ms` is by our clock, whatever time its records claim; -1 if nobody knows.
     """
 
     epoch: int
     batches: deque[Written]
     next_sequence: int
+    last_append_ms: int
 
     @property
     def first_sequence(self) -> int:
@@ -51,7 +66,7 @@ class Producer:
 
 
 class Producers:
-    """The idempotent producers of one partition."""
+    """The idempotent producers of one partition, those silent for longest first."""
 
     __slots__ = ("_by_id",)
 
@@ -98,8 +113,8 @@ class Producers:
             )
         return None
 
-    def apply(self, header: BatchHeader) -> None:
-        """Remembers an appended batch; its header has the offsets it was given."""
+    def apply(self, header: BatchHeader, now_ms: int) -> None:
+        """Remembers a batch appended at `now_ms`; its header has the offsets it was given."""
         written = Written(
             header.base_sequence,
             header.last_sequence,
@@ -107,26 +122,61 @@ class Producers:
             header.last_offset,
             header.max_timestamp_ms,
         )
-        producer = self._by_id.get(header.producer_id)
-        if producer is None or producer.epoch != header.producer_epoch:
-            self.restore(header.producer_id, header.producer_epoch, [written])
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        producer = self._by_id.pop(producer_id, None)
+        if producer is None or producer.epoch != epoch:
+            self.restore(Remembered(producer_id, epoch, (written,), now_ms))
         else:
             producer.batches.append(written)
             producer.next_sequence = following(written.last_sequence)
+            producer.last_append_ms = now_ms
+            self._by_id[producer_id] = producer
 
-    def restore(self, producer_id: int, epoch: int, batches: list[Written]) -> None:
+    def restore(self, kept: Remembered) -> None:
         """Puts back what a checkpoint kept."""
-        remembered = deque(batches, maxlen=REMEMBERED_BATCHES)
-        next_sequence = following(batches[-1].last_sequence)
-        self._by_id[producer_id] = Producer(epoch, remembered, next_sequence)
+        batches = deque(kept.batches, maxlen=REMEMBERED_BATCHES)
+        next_sequence = following(kept.batches[-1].last_sequence)
+        self._keep(
+            kept.producer_id, Producer(kept.epoch, batches, next_sequence, kept.last_append_ms)
+        )
 
     def expect(self, producer_id: int, epoch: int, sequence: int) -> None:
         """Has a producer that is not known begin at `sequence`: the disk refused that batch.
 
         Those sent after it may be under way already, and must not overtake it.
         """
-        nothing: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
-        self._by_id.setdefault(producer_id, Producer(epoch, nothing, sequence))
+        if producer_id not in self._by_id:
+            nothing: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
+            self._keep(producer_id, Producer(epoch, nothing, sequence, UNKNOWN_MS))
+
+    def expire(self, now_ms: int, silence_ms: int) -> int:
+        """Forgets those that wrote nothing for longer than `silence_ms`; how many they were.
+
+        A time that nobody knows, or that is yet to come, counts as now: the clock was set back.
+        """
+        for producer in self._by_id.values():
+            if not 0 <= producer.last_append_ms <= now_ms:
+                producer.last_append_ms = now_ms
+        silent = [
+            producer_id
+            for producer_id, producer in self._by_id.items()
+            if now_ms - producer.last_append_ms > silence_ms
+        ]
+        for producer_id in silent:
+            del self._by_id[producer_id]
+        return len(silent)
+
+    def take_times(self, others: "Producers") -> None:
+        """Takes over when producers last wrote, as far as `others` know it better."""
+        for producer_id, other in others:
+            known = self._by_id.get(producer_id)
+            if known is not None:
+                known.last_append_ms = max(known.last_append_ms, other.last_append_ms)
+
+    def _keep(self, producer_id: int, producer: Producer) -> None:
+        self._by_id[producer_id] = producer
+        if len(self._by_id) > PRODUCERS_MAX:
+            del self._by_id[next(iter(self._by_id))]
 
 
 def following(sequence: int) -> int:

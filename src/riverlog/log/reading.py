@@ -60,7 +60,12 @@ class Reader:
         self._disk = disk
         self._handles = handles
         self._report = report
-        self.has_unchecked = any(segment.unverified is not None for segment in segments)
+        self.has_unchecked = False
+        self.count_unchecked()
+
+    def count_unchecked(self) -> None:
+        """Sees anew whether any segment was not checked since the start."""
+        self.has_unchecked = any(segment.unverified is not None for segment in self._segments)
 
     def read(self, offset: int, bytes_max: int, end_offset: int, end_position: int) -> memoryview:
         """Whole batches from the one that holds `offset` on; empty if none is before the end.
@@ -79,40 +84,68 @@ class Reader:
                     return found
         return memoryview(b"")
 
-    def first_at_or_after(self, timestamp_ms: int, end_offset: int) -> Timed | None:
-        """The earliest visible record whose timestamp is at least `timestamp_ms`."""
-        for segment in self._segments:
+    def first_at_or_after(
+        self, timestamp_ms: int, start_offset: int, end_offset: int
+    ) -> Timed | None:
+        """The earliest record between two offsets whose timestamp is at least `timestamp_ms`."""
+        for segment in self._segments[self._number(start_offset) :]:
             if segment.max_timestamp_ms < timestamp_ms:
                 continue
             self._make_ready(segment)
-            start = segment.index.position_before_time(timestamp_ms)
+            start = max(
+                segment.index.position_before_time(timestamp_ms),
+                segment.index.position_before(start_offset),
+            )
             for position, header in self._walk(segment, start):
                 if header.base_offset >= end_offset:
                     return None
-                if header.max_timestamp_ms >= timestamp_ms:
-                    found = self._open_batch(segment, position, header, timestamp_ms, end_offset)
-                    if found is not None:
-                        return found
+                if header.max_timestamp_ms >= timestamp_ms and header.next_offset > start_offset:
+                    visible = range(start_offset, end_offset)
+                    for record in self._records(segment, position, header, visible):
+                        if record.timestamp_ms >= timestamp_ms:
+                            return record
         return None
 
-    def latest_in_time(self, end_offset: int) -> Timed | None:
-        """The first record among those with the largest timestamp of all that are visible."""
+    def latest_in_time(self, start_offset: int, end_offset: int) -> Timed | None:
+        """The first record among those with the largest timestamp between two offsets."""
         best: tuple[Segment, int, BatchHeader] | None = None
-        for segment in sorted(self._segments, key=lambda s: (-s.max_timestamp_ms, s.base_offset)):
+        held = self._segments[self._number(start_offset) :]
+        for segment in sorted(held, key=lambda s: (-s.max_timestamp_ms, s.base_offset)):
             if best is not None and segment.max_timestamp_ms <= best[2].max_timestamp_ms:
                 break
             self._make_ready(segment)
-            for position, header in self._walk(segment, 0):
+            start = segment.index.position_before(start_offset)
+            for position, header in self._walk(segment, start):
                 if header.base_offset >= end_offset:
                     break
+                if header.base_offset < start_offset:
+                    continue
                 if best is None or header.max_timestamp_ms > best[2].max_timestamp_ms:
                     best = segment, position, header
-        if best is None:
-            return None
+        visible = range(start_offset, end_offset)
+        first = self._latest_in_cut_batch(visible)
+        if best is None or (first is not None and first.timestamp_ms >= best[2].max_timestamp_ms):
+            return first
         segment, position, header = best
         latest_ms = header.max_timestamp_ms
-        found = self._open_batch(segment, position, header, latest_ms, end_offset)
-        return found or Timed(latest_ms, header.base_offset, header.leader_epoch)
+        for record in self._records(segment, position, header, visible):
+            if record.timestamp_ms >= latest_ms:
+                return record
+        return Timed(latest_ms, header.base_offset, header.leader_epoch)
+
+    def _latest_in_cut_batch(self, visible: range) -> Timed | None:
+        """The latest record of the batch whose first ones were deleted, if there is such."""
+        segment = self._segments[self._number(visible.start)] if self._segments else None
+        if segment is None or segment.base_offset >= visible.start:
+            return None
+        self._make_ready(segment)
+        for position, header in self._walk(segment, segment.index.position_before(visible.start)):
+            if header.base_offset >= visible.start:
+                break
+            if header.next_offset > visible.start:
+                records = self._records(segment, position, header, visible)
+                return max(records, key=lambda record: record.timestamp_ms, default=None)
+        return None
 
     def _read_segment(
         self, segment: Segment, offset: int, bytes_max: int, end: int
@@ -180,25 +213,23 @@ class Reader:
                 raise _shortened(segment)
             position += at
 
-    def _open_batch(
-        self,
-        segment: Segment,
-        position: int,
-        header: BatchHeader,
-        timestamp_ms: int,
-        end_offset: int,
-    ) -> Timed | None:
-        """The first record of a batch at or after a time; a body that lies counts as one record."""
+    def _records(
+        self, segment: Segment, position: int, header: BatchHeader, visible: range
+    ) -> Iterator[Timed]:
+        """The visible records of a batch; one with one time for all, or whose body lies, counts
+        as one record."""
+        first_offset = max(header.base_offset, visible.start)
+        whole = Timed(header.max_timestamp_ms, first_offset, header.leader_epoch)
         if header.uses_append_time:
-            return Timed(header.max_timestamp_ms, header.base_offset, header.leader_epoch)
+            yield whole
+            return
         data = self._handles.use(segment.path).read(position, header.size_bytes)
         try:
             for record in iterate(data, decompressed_bytes_max=OPENED_BATCH_BYTES_MAX):
-                if record.timestamp_ms >= timestamp_ms and record.offset < end_offset:
-                    return Timed(record.timestamp_ms, record.offset, header.leader_epoch)
+                if record.offset in visible:
+                    yield Timed(record.timestamp_ms, record.offset, header.leader_epoch)
         except BatchError:
-            return Timed(header.max_timestamp_ms, header.base_offset, header.leader_epoch)
-        return None
+            yield whole
 
     def unready(self, offset: int) -> Segment | None:
         """The segment that a read at `offset` would have to check first, if it takes a while."""
@@ -221,7 +252,7 @@ class Reader:
                 index.add(header.base_offset, position, header.max_timestamp_ms)
         segment.index = index
         segment.unverified = None
-        self.has_unchecked = any(other.unverified is not None for other in self._segments)
+        self.count_unchecked()
 
     def _make_ready(self, segment: Segment) -> None:
         """Checks what was not read since the start, and makes its part of the index."""

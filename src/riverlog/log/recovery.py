@@ -19,16 +19,20 @@ from riverlog.log.damage import (
     read_holes,
 )
 from riverlog.log.epochs import NO_EPOCH, Epochs
-from riverlog.log.producers import Producers
+from riverlog.log.producers import UNKNOWN_MS, Producers
 from riverlog.log.scan import Scanned, known_from, rising_to, scan
-from riverlog.log.segment import Segment, hash_of, segment_names
+from riverlog.log.segment import Segment, hash_of, kept_segments, segments_before
+from riverlog.log.start_offset import START_NAME, read_start
 from riverlog.records.batch import BatchHeader
 from riverlog.stores.disk import Disk, File, opened
 from riverlog.stores.small_file import write_small_file
 
 
 class Recovered(NamedTuple):
-    """A log as it was found. The last segment, if any, may be written on at `next_offset`."""
+    """A log as it was found. The last segment, if any, may be written on at `next_offset`.
+
+    Of the segments `left_over`, which were about to be removed, there still are files.
+    """
 
     segments: list[Segment]
     epochs: Epochs
@@ -36,6 +40,7 @@ class Recovered(NamedTuple):
     log_start_offset: int
     next_offset: int
     checkpoint: Checkpoint | None
+    left_over: frozenset[int]
 
 
 class Recovery:
@@ -68,8 +73,16 @@ class Recovery:
     def run(self) -> Recovered:
         """Everything durable when it returns; damage has been reported and kept aside."""
         names = self._disk.list(self._directory) if self._disk.exists(self._directory) else []
-        bases = sorted(segment_names(names))
-        checkpoint = self._read_checkpoint(bases)
+        start = 0
+        if START_NAME in names:
+            start = read_start(self._disk, self._directory, self._report)
+        checkpoint = self._read_checkpoint()
+        # What no checkpoint tells of is read, even if it lies before the start: for its producers.
+        told_offset = 0 if checkpoint is None else min(checkpoint.next_offset, start)
+        bases = kept_segments(names, told_offset)
+        left_over = segments_before(names, min([told_offset, *bases[:1]]))
+        if checkpoint is not None and checkpoint.next_offset > start:
+            self._find_missing(bases, checkpoint)
         if checkpoint is not None:
             self._epochs, self._producers = checkpoint.restore()
             self._known_offset = checkpoint.next_offset
@@ -78,30 +91,41 @@ class Recovery:
             segment = self._open_segment(base_offset, checkpoint, base_offset == bases[-1])
             segments.append(segment)
             self._resume_offset = max(self._resume_offset, segment.next_offset)
-        is_covered = checkpoint is not None and bases[-1:] == [checkpoint.base_offset]
-        if bases and self._rewrites and (self._has_scanned or not is_covered):
+        is_covered = (
+            checkpoint is not None
+            and bases[-1:] == [checkpoint.base_offset]
+            and checkpoint.log_start_offset >= start
+        )
+        if names and self._rewrites and (self._has_scanned or not is_covered):
             # Names, like bytes, may be nowhere but in memory, those of directories too.
             for directory in reversed(self._directories):
                 self._disk.sync_directory(directory)
-        start = segments[0].base_offset if segments else 0
+        if segments:
+            start = max(start, segments[0].base_offset)
+            self._epochs.trim(segments[0].base_offset)
         if checkpoint is not None:
             # Even if the bytes are gone: an offset that was given is never given again.
             self._resume_offset = max(self._resume_offset, checkpoint.next_offset)
             start = max(start, checkpoint.log_start_offset)
         return Recovered(
-            segments, self._epochs, self._producers, start, self._resume_offset, checkpoint
+            segments,
+            self._epochs,
+            self._producers,
+            start,
+            max(self._resume_offset, start),
+            checkpoint,
+            left_over,
         )
 
-    def _read_checkpoint(self, bases: list[int]) -> Checkpoint | None:
+    def _read_checkpoint(self) -> Checkpoint | None:
         path = f"{self._directory}/{CHECKPOINT_NAME}"
         content = read_checked(self._disk, path, self._report)
-        if content is None:
-            return None
-        checkpoint = Checkpoint.from_bytes(content)
+        return None if content is None else Checkpoint.from_bytes(content)
+
+    def _find_missing(self, bases: list[int], checkpoint: Checkpoint) -> None:
         if checkpoint.base_offset not in bases:
             missing = Segment(self._directory, checkpoint.base_offset).path
             self._report(Damage(missing, 0, checkpoint.position, "the segment is missing", ""))
-        return checkpoint
 
     def _open_segment(
         self, base_offset: int, checkpoint: Checkpoint | None, is_last: bool
@@ -163,6 +187,7 @@ class Recovery:
         segment.hash_so_far = known.hash_so_far
         segment.max_timestamp_ms = known.max_timestamp_ms
         segment.record_count = known.record_count
+        segment.last_append_ms = known.last_append_ms
         if size:
             segment.unverified = (size, known.hash_so_far)
         return size
@@ -175,10 +200,11 @@ class Recovery:
         def found(header: BatchHeader, position: int, data: memoryview) -> None:
             segment.hash_so_far = hash_of(data, segment.hash_so_far)
             segment.add(header, position)
+            segment.last_append_ms = UNKNOWN_MS
             if is_new:
                 self._epochs.note(header.leader_epoch, header.base_offset)
                 if header.has_producer:
-                    self._producers.apply(header)
+                    self._producers.apply(header, UNKNOWN_MS)
             if self._rewrites:
                 # Makes the page dirty again, should a failed sync have called it clean.
                 file.write(position, data)
@@ -236,4 +262,5 @@ def seal_of(segment: Segment, resume_offset: int) -> Seal:
         segment.hash_so_far,
         segment.max_timestamp_ms,
         segment.record_count,
+        segment.last_append_ms,
     )

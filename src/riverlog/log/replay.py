@@ -3,20 +3,23 @@
 Every step can be repeated: entries are the very bytes that were appended at their place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from riverlog.log.damage import Damage, Report
 from riverlog.log.journal import DIRECTORY_NAME, FILE_SUFFIX
-from riverlog.log.journal_frames import SALT_BYTES, Entry, decode
+from riverlog.log.journal_frames import SALT_BYTES, decode
 from riverlog.log.recovery import read_seal
 from riverlog.log.segment import Segment
+from riverlog.records.crc import Buffer
 from riverlog.stores.disk import Disk, File, opened
 
 # The directory of the partition with a key; None if there is no such partition any more.
 DirectoryOf = Callable[[bytes], str | None]
 
-_OPEN_MAX = 64
+# Bytes and where in a file they belong.
+_Piece = tuple[int, Buffer]
 
 
 class Replayed(NamedTuple):
@@ -27,7 +30,11 @@ class Replayed(NamedTuple):
 
 
 class Replay:
-    """Puts the journal of the data directory `root` into the segments; `run` once."""
+    """Puts the journal of the data directory `root` into the segments; `run` once.
+
+    All of the journal is held in memory meanwhile, so that every segment is opened and synced
+    once, however many there are.
+    """
 
     def __init__(self, disk: Disk, root: str, directory_of: DirectoryOf, report: Report) -> None:
         self._disk = disk
@@ -35,21 +42,27 @@ class Replay:
         self._directory = f"{root}/{DIRECTORY_NAME}"
         self._directory_of = directory_of
         self._report = report
-        self._files: dict[str, File] = {}
-        self._new_in: set[str] = set()
+        self._found: dict[tuple[bytes, int], list[_Piece]] = {}
+        self._kept_whole: dict[str, str] = {}
         self._entries = self._size_bytes = 0
 
     def run(self) -> Replayed:
         """Everything durable in its segment, and the journal gone, when it returns."""
         names = self._names()
         for name in names:
-            self._replay_file(f"{self._directory}/{name}", bytes.fromhex(_salt_in(name)))
-        self._sync_files()
-        for directory in sorted(self._new_in):
-            self._disk.sync_directory(directory)
+            self._read_file(f"{self._directory}/{name}", bytes.fromhex(_salt_in(name)))
+        for (key, segment_offset), pieces in self._found.items():
+            directory = self._directory_of(key)
+            if directory is not None and self._disk.exists(directory):
+                self._put_back(Segment(directory, segment_offset), pieces)
         for name in names:
-            self._disk.remove(f"{self._directory}/{name}")
-        if names:
+            path = f"{self._directory}/{name}"
+            if path in self._kept_whole:
+                self._disk.rename(path, self._kept_whole[path])
+            else:
+                self._disk.remove(path)
+        if self._disk.exists(self._directory):
+            # Also for files that were removed before the last end: they must not come back.
             self._disk.sync_directory(self._directory)
         return Replayed(self._entries, self._size_bytes)
 
@@ -60,7 +73,7 @@ class Replay:
         names = self._disk.list(self._directory)
         return [name for name in names if name.endswith(FILE_SUFFIX) and _is_salt(_salt_in(name))]
 
-    def _replay_file(self, path: str, salt: bytes) -> None:
+    def _read_file(self, path: str, salt: bytes) -> None:
         with opened(self._disk.open(path)) as file:
             found = decode(salt, file.read(0, file.size()))
             for start, end in found.holes:
@@ -71,52 +84,35 @@ class Replay:
                 self._keep_aside(file, path, *found.torn, "torn", reason)
         for frame in found.frames:
             for entry in frame.entries:
-                directory = self._directory_of(entry.key)
-                if directory is not None and self._disk.exists(directory):
-                    self._put_back(directory, entry)
+                pieces = self._found.setdefault((entry.key, entry.segment_offset), [])
+                pieces.append((entry.position, entry.parts[0]))
 
-    def _put_back(self, directory: str, entry: Entry) -> None:
-        """Writes an entry where it belongs; behind a seal that is the next segment.
+    def _put_back(self, segment: Segment, pieces: list[_Piece]) -> None:
+        """Writes what belongs to a segment; behind a seal that is the next segment.
 
         A sync had failed there: what had reached the file was sealed, and what only the journal
         kept was about to be written to a new one. A seal behind which offsets stay unused says
         that the rest was given up.
         """
-        data = memoryview(entry.parts[0])
-        segment, position = Segment(directory, entry.segment_offset), entry.position
         is_rescue = False
         while (seal := read_seal(self._disk, segment, self._report)) is not None:
-            behind = max(seal.size_bytes - position, 0)
-            data, position = data[behind:], position + behind - seal.size_bytes
-            if not data or seal.resume_offset > seal.next_offset:
+            pieces = list(_behind(seal.size_bytes, pieces))
+            is_last = seal.next_offset <= segment.base_offset
+            if not pieces or is_last or seal.resume_offset > seal.next_offset:
                 return
-            segment, is_rescue = Segment(directory, seal.next_offset), True
-        file = self._opened(segment, may_make=is_rescue)
-        if file is not None:
-            file.write(position, data)
-            self._entries += 1
-            self._size_bytes += len(data)
-
-    def _opened(self, segment: Segment, *, may_make: bool) -> File | None:
-        """The segment's file; None if there is none, as when it was removed since."""
-        file = self._files.get(segment.path)
-        if file is not None:
-            return file
+            segment, is_rescue = Segment(segment.directory, seal.next_offset), True
         if not self._disk.exists(segment.path):
-            if not may_make:
-                return None
+            if not is_rescue:
+                return  # It was removed since.
             self._disk.create(segment.path).close()
-            self._new_in.add(segment.directory)
-        if len(self._files) >= _OPEN_MAX:
-            self._sync_files()
-        file = self._files[segment.path] = self._disk.open(segment.path)
-        return file
-
-    def _sync_files(self) -> None:
-        for file in self._files.values():
-            with opened(file):
-                file.sync()
-        self._files.clear()
+        with opened(self._disk.open(segment.path)) as file:
+            for position, data in _joined(pieces):
+                file.write(position, data)
+                self._size_bytes += len(data)
+            file.sync()
+        if is_rescue:
+            self._disk.sync_directory(segment.directory)
+        self._entries += len(pieces)
 
     def _keep_aside(
         self, file: File, path: str, start: int, end: int, kind: str, reason: str
@@ -124,11 +120,38 @@ class Replay:
         number = 0
         while self._disk.exists(aside := f"{path}.{start}-{number}.{kind}"):
             number += 1
-        with opened(self._disk.create(aside)) as copy:
-            copy.write(0, file.read(start, end - start))
-            copy.sync()
+        try:
+            with opened(self._disk.create(aside)) as copy:
+                copy.write(0, file.read(start, end - start))
+                copy.sync()
+        except OSError:
+            # Without room for a copy the file itself is kept.
+            with suppress(OSError):
+                self._disk.remove(aside)
+            aside = self._kept_whole.setdefault(path, aside)
         self._disk.sync_directory(self._directory)
         self._report(Damage(path, start, end - start, reason, aside))
+
+
+def _behind(size_bytes: int, pieces: Iterable[_Piece]) -> Iterable[_Piece]:
+    """What stands behind the first bytes of a file, at its places in a file that begins there."""
+    for position, data in pieces:
+        before = min(max(size_bytes - position, 0), len(data))
+        if before < len(data):
+            yield position + before - size_bytes, memoryview(data)[before:]
+
+
+def _joined(pieces: Iterable[_Piece]) -> Iterable[_Piece]:
+    """The same bytes in fewer pieces, where one begins at the end of the one before."""
+    start, data = 0, bytearray()
+    for position, more in pieces:
+        if position != start + len(data):
+            if data:
+                yield start, data
+            start, data = position, bytearray()
+        data += more
+    if data:
+        yield start, data
 
 
 def _salt_in(name: str) -> str:

@@ -22,12 +22,13 @@ class Segment:
     whose bytes were found damaged: they are kept aside, and never served. `unverified` is a
     stretch from the start, and the hash it should have, that was not read since the broker
     started: it is checked, and its part of the index made, before anything here is served.
+    `first_append_ms` and `last_append_ms` are by our clock; -1 where nobody knows.
     """
 
     __slots__ = (
         "base_offset", "directory", "first_append_ms", "hash_so_far", "holes", "index",
-        "is_sealed", "max_timestamp_ms", "next_offset", "path", "record_count", "size_bytes",
-        "unverified",
+        "is_sealed", "last_append_ms", "max_timestamp_ms", "next_offset", "path", "record_count",
+        "size_bytes", "unverified",
     )  # fmt: skip
 
     def __init__(self, directory: str, base_offset: int) -> None:
@@ -40,6 +41,7 @@ class Segment:
         self.max_timestamp_ms = NO_TIMESTAMP
         self.record_count = 0
         self.first_append_ms = NO_TIMESTAMP
+        self.last_append_ms = NO_TIMESTAMP
         self.index = SparseIndex()
         self.holes: list[Hole] = []
         self.unverified: tuple[int, int] | None = None
@@ -77,9 +79,29 @@ def file_name(base_offset: int) -> str:
     return f"{base_offset:0{_OFFSET_DIGITS}d}{LOG_SUFFIX}"
 
 
+def segment_of(name: str) -> int | None:
+    """The base offset of the segment that a file is, or belongs to; None for other files."""
+    digits, dot, _ = name.partition(".")
+    is_of_one = dot and len(digits) == _OFFSET_DIGITS and digits.isascii() and digits.isdigit()
+    return int(digits) if is_of_one else None
+
+
 def segment_names(names: Iterable[str]) -> Iterator[int]:
     """The base offsets of those names that are segments'."""
     for name in names:
-        digits = name.removesuffix(LOG_SUFFIX)
-        if name.endswith(LOG_SUFFIX) and len(digits) == _OFFSET_DIGITS and digits.isdigit():
-            yield int(digits)
+        base_offset = segment_of(name)
+        if base_offset is not None and name == file_name(base_offset):
+            yield base_offset
+
+
+def kept_segments(names: Iterable[str], start_offset: int) -> list[int]:
+    """The segments of a log that begins at `start_offset`, without those that lie before it."""
+    bases = sorted(segment_names(names))
+    gone = sum(following <= start_offset for following in bases[1:])
+    return bases[gone:]
+
+
+def segments_before(names: Iterable[str], first_offset: int) -> frozenset[int]:
+    """The segments before `first_offset` of which there are any files."""
+    found = map(segment_of, names)
+    return frozenset(base for base in found if base is not None and base < first_offset)

@@ -19,3 +19,18 @@ class LogSettings(NamedTuple):
     timestamp_before_ms_max: int = INT64_MAX  # message.timestamp.before.max.ms
     timestamp_after_ms_max: int = HOUR_MS  # message.timestamp.after.max.ms
     checkpoint_bytes: int = 4 * MIB  # ours: recovery after a crash scans at most about this much
+    cleanup_policy: str = "delete"  # cleanup.policy: what it names, with commas between
+    retention_ms: int = 7 * 24 * HOUR_MS  # retention.ms; -1 for no limit, as of those that follow
+    retention_bytes: int = -1  # retention.bytes
+    retention_segments: int = -1  # riverlog.retention.segments
+    file_delete_delay_ms: int = 60_000  # file.delete.delay.ms
+
+    @property
+    def deletes(self) -> bool:
+        """Whether records that have had their time go."""
+        return "delete" in self.cleanup_policy.split(",")
+
+    @property
+    def only_compacts(self) -> bool:
+        """Whether records go only when their key has a newer one."""
+        return self.cleanup_policy == "compact"

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from types import TracebackType
 
 
@@ -33,6 +34,9 @@ class DirectoryLock:
         """Lets the next one in; a second release does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
+            # Closing is not enough where a forked process has the descriptor too.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def __enter__(self) -> "DirectoryLock":

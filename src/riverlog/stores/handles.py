@@ -57,6 +57,10 @@ class Handles:
         else:
             self._rest(path, file)
 
+    def is_lent(self, path: str) -> bool:
+        """Whether anybody has the file."""
+        return path in self._lent
+
     def keep(self, path: str, file: File) -> None:
         """Takes over a file that was just created."""
         self._rest(path, file)

@@ -98,6 +98,22 @@ class AdaptiveSyncer:
         return outcome
 
 
+def apart(syncer: Syncer, job: Job) -> asyncio.Future[None]:
+    """Runs a job out of the loop's way; done when it has ended, with the `OSError` it raised."""
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def done(outcomes: list[Outcome]) -> None:
+        if ended.done():
+            return
+        if outcomes[0] is None:
+            ended.set_result(None)
+        else:
+            ended.set_exception(outcomes[0])
+
+    syncer.run_apart(job, done)
+    return ended
+
+
 def attempt(job: Job) -> Outcome:
     """Runs a job; its failure is an outcome, not an exception."""
     try:

@@ -1,18 +1,23 @@
 """CreateTopics v2-7.
 
 * A topic is durable before the reply says that it exists; one topic's failure hinders no other.
-* There is one broker: the replication factor is 1 or -1, and so is every manual assignment.
-* v5 adds what a topic came out as: every setting that was given, and the defaults of those that
-  have an effect here. v7 adds the topic id, which is zero when the request was only checked.
+* There is one broker, so the replication factor is 1, or -1 for that, and a manual assignment
+  names this broker alone. A larger factor is refused with INVALID_REPLICATION_FACTOR, as Kafka
+  does with one broker: who asks for three copies counts on losing two machines.
+* v5 adds what a topic came out as, with all of its settings. v7 adds the topic id, which is zero
+  when the request was only checked.
+* One request makes 10,000 partitions at most, as with Kafka; POLICY_VIOLATION for all of it.
 * The timeout is not looked at: a reply comes as soon as the disk has answered.
 """
 
 import asyncio
 from collections import Counter
 
-from riverlog.broker.errors import InvalidConfig
+from riverlog.broker.configs_in_effect import in_effect
+from riverlog.broker.errors import InvalidConfig, PolicyViolation
 from riverlog.cluster.topics import InvalidPartitionCount
 from riverlog.kafka.apis import Context
+from riverlog.kafka.config_entries import SOURCES
 from riverlog.kafka.errors import (
     ANSWERABLE,
     InvalidReplicaAssignment,
@@ -20,6 +25,7 @@ from riverlog.kafka.errors import (
     InvalidRequest,
     code_of,
 )
+from riverlog.kafka.placement import check_replicas
 from riverlog.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -32,25 +38,29 @@ from riverlog.protocol.schema import ZERO_UUID
 
 _DEFAULT = -1
 _REPLICATION_FACTOR = 1
-_SET_FOR_TOPIC = 1
-_SET_BY_DEFAULT = 5
+
+PARTITIONS_MAX = 10_000
 
 
 async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
-    topics = list(request.topics)
-    mentions = Counter(topic.name for topic in topics)
-    results = [
-        _create(topic, request.validate_only, context)
-        for topic in topics
-        if mentions[topic.name] == 1
-    ]
+    asked = list(request.topics)
+    mentions = Counter(topic.name for topic in asked)
     repeated = [
-        _refused(name, InvalidRequest(f"the request names topic '{name}' more than once"))
+        _refused(name, InvalidRequest("Duplicate topic name."))
         for name, count in mentions.items()
         if count > 1
     ]
+    topics = [topic for topic in asked if mentions[topic.name] == 1]
+    if sum(_wanted_count(topic, context) for topic in topics) > PARTITIONS_MAX:
+        excess = PolicyViolation("Excessively large number of partitions per request.")
+        return CreateTopicsResponse(
+            topics=[*(_refused(topic.name, excess) for topic in topics), *repeated]
+        )
     # At the same time, so that all of them share the same syncs.
-    return CreateTopicsResponse(topics=[*await asyncio.gather(*results), *repeated])
+    results = await asyncio.gather(
+        *(_create(topic, request.validate_only, context) for topic in topics)
+    )
+    return CreateTopicsResponse(topics=[*results, *repeated])
 
 
 async def _create(
@@ -74,11 +84,9 @@ async def _create(
         replication_factor=_REPLICATION_FACTOR,
         configs=[
             CreatableTopicConfigs(
-                name=name,
-                value=value,
-                config_source=_SET_BY_DEFAULT if is_default else _SET_FOR_TOPIC,
+                name=config.name, value=config.value, config_source=SOURCES[config.source]
             )
-            for name, value, is_default in broker.configs_in_effect(configs)
+            for config in in_effect(configs, broker.defaults)
         ],
     )
 
@@ -87,41 +95,53 @@ def _refused(name: str, error: Exception) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=code_of(error), error_message=str(error))
 
 
+def _wanted_count(topic: CreatableTopic, context: Context) -> int:
+    """How many partitions the topic would have, whether or not it can be made."""
+    if topic.assignments:
+        return len(topic.assignments)
+    if topic.num_partitions == _DEFAULT:
+        return context.broker.settings.num_partitions
+    return topic.num_partitions
+
+
 def _partition_count(topic: CreatableTopic, context: Context) -> int:
     """How many partitions the topic is to have, if it can be placed on this broker."""
     if topic.assignments:
-        if topic.num_partitions != _DEFAULT or topic.replication_factor != _DEFAULT:
+        if topic.num_partitions != _DEFAULT:
             raise InvalidRequest(
-                "with a manual assignment, the numbers of partitions and replicas must be -1"
+                "A manual partition assignment was specified, but numPartitions was not set to -1."
+            )
+        if topic.replication_factor != _DEFAULT:
+            raise InvalidRequest(
+                "A manual partition assignment was specified, but replication factor was not set "
+                "to -1."
             )
         return _assigned_count(list(topic.assignments), context.broker.node_id)
     factor = topic.replication_factor
-    if factor > 1:
+    if factor > _REPLICATION_FACTOR:
         raise InvalidReplicationFactor(
             f"Unable to replicate the partition {factor} time(s): The target replication factor "
             f"of {factor} cannot be reached because only 1 broker(s) are registered."
         )
     if factor not in (_DEFAULT, _REPLICATION_FACTOR):
-        raise InvalidReplicationFactor(f"the replication factor is 1, or -1 for that, not {factor}")
-    if topic.num_partitions == _DEFAULT:
-        return context.broker.settings.num_partitions
-    if topic.num_partitions < 1:
-        raise InvalidPartitionCount(
-            f"the number of partitions is positive, or -1 for the default, not "
-            f"{topic.num_partitions}"
+        raise InvalidReplicationFactor(
+            "Replication factor must be larger than 0, or -1 to use the default value."
         )
-    return topic.num_partitions
+    count = _wanted_count(topic, context)
+    if count < 1:
+        raise InvalidPartitionCount(
+            "Number of partitions was set to an invalid non-positive value."
+        )
+    return count
 
 
 def _assigned_count(assignments: list[CreatableReplicaAssignment], node_id: int) -> int:
-    if sorted(a.partition_index for a in assignments) != list(range(len(assignments))):
-        raise InvalidReplicaAssignment("partitions are numbered from 0 on, each exactly once")
     for assignment in assignments:
-        if list(assignment.broker_ids) != [node_id]:
-            raise InvalidReplicaAssignment(
-                f"partition {assignment.partition_index} is assigned to brokers "
-                f"{list(assignment.broker_ids)}, but there is only broker {node_id}"
-            )
+        check_replicas(list(assignment.broker_ids), node_id)
+    if sorted(a.partition_index for a in assignments) != list(range(len(assignments))):
+        raise InvalidReplicaAssignment(
+            "partitions should be a consecutive 0-based integer sequence"
+        )
     return len(assignments)
 
 
@@ -129,6 +149,6 @@ def _configs(topic: CreatableTopic) -> dict[str, str]:
     configs = {}
     for config in topic.configs:
         if config.value is None:
-            raise InvalidConfig(f"setting {config.name} has no value")
+            raise InvalidConfig(f"Null value not supported for topic configs: {config.name}")
         configs[config.name] = config.value
     return configs

@@ -1,12 +1,14 @@
-"""Fetch v4-17.
+"""Fetch v4-18.
 
 * Batches come whole and unopened; a batch is returned for every partition that has one as long as
   there is room, and the first one always, however large.
 * Only durable records are returned: the high watermark is what has been synced, and without
   transactions the last stable offset equals it.
 * v7 adds sessions (`kafka/fetch_sessions.py`); v13 and later name topics by id.
+* v12 adds the epoch last read in: who read further in it than it goes is told where it ended.
 * A topic that ends while a client waits for it is answered at once, as unknown.
-* Followers do not fetch here: a request with a replica id is answered like a consumer's.
+* Followers do not fetch here: a request with a replica id is answered like a consumer's, and the
+  high watermark that v18 lets them tell is not looked at.
 """
 
 import asyncio
@@ -15,14 +17,26 @@ from typing import NamedTuple
 
 from riverlog.broker.broker import Broker
 from riverlog.kafka.apis import Answer, Context, Handler
+from riverlog.kafka.epoch_ends import end_of
 from riverlog.kafka.errors import ANSWERABLE, code_of
 from riverlog.kafka.fetch_sessions import FetchSessions, Wanted, refusal
+from riverlog.log.epochs import NO_EPOCH
+from riverlog.log.errors import OffsetOutOfRange
 from riverlog.log.partition import Partition
 from riverlog.protocol.error_codes import ErrorCode
-from riverlog.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from riverlog.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from riverlog.protocol.wire import Buffer
 from riverlog.runtime.chance import new_session_id
 
 BYTES_MAX = 64 << 20
+
+_READ_COMMITTED = 1
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class _Asked(NamedTuple):
@@ -109,21 +123,21 @@ def _read(request: FetchRequest, asked: list[_Asked]) -> tuple[list[PartitionDat
     """What there is now, and whether it is enough to answer."""
     left = min(request.max_bytes, BYTES_MAX)
     found_bytes = 0
-    has_error = False
+    has_news = False
     answers = []
     for one in asked:
         bytes_max = min(one.wanted.bytes_max, left)
         # The first batch may exceed every limit, or a consumer would never get past it.
-        answer = _read_partition(one, bytes_max if found_bytes else max(bytes_max, 1))
+        answer = _read_partition(request, one, bytes_max if found_bytes else max(bytes_max, 1))
         if answer.records is not None:
             found_bytes += len(answer.records)
             left -= len(answer.records)
-        has_error |= answer.error_code != ErrorCode.NONE
+        has_news |= answer.error_code != ErrorCode.NONE or answer.diverging_epoch is not None
         answers.append(answer)
-    return answers, has_error or found_bytes >= request.min_bytes or not asked
+    return answers, has_news or found_bytes >= request.min_bytes or not asked
 
 
-def _read_partition(asked: _Asked, bytes_max: int) -> PartitionData:
+def _read_partition(request: FetchRequest, asked: _Asked, bytes_max: int) -> PartitionData:
     log, wanted = asked.log, asked.wanted
     if log is None:
         return _failed(wanted.index, asked.error)
@@ -131,18 +145,33 @@ def _read_partition(asked: _Asked, bytes_max: int) -> PartitionData:
         is_by_id = isinstance(wanted.topic, bytes)
         code = ErrorCode.UNKNOWN_TOPIC_ID if is_by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return _failed(wanted.index, code)
+    records: Buffer = b""
     try:
-        records = log.read(wanted.offset, bytes_max) if bytes_max > 0 else b""
+        diverging = _diverging(log, wanted) if wanted.read_epoch >= 0 else None
+        if diverging is None and bytes_max > 0:
+            records = log.read(wanted.offset, bytes_max)
     except ANSWERABLE as error:
         return _failed(wanted.index, code_of(error))
+    is_told_of_aborted = request.isolation_level == _READ_COMMITTED and diverging is None
     return PartitionData(
         partition_index=wanted.index,
         high_watermark=log.high_watermark,
         last_stable_offset=log.high_watermark,
         log_start_offset=log.log_start_offset,
-        aborted_transactions=None,
+        diverging_epoch=diverging,
+        aborted_transactions=[] if is_told_of_aborted else None,
         records=records,
     )
+
+
+def _diverging(log: Partition, wanted: Wanted) -> EpochEndOffset | None:
+    """Where the epoch that a client last read in ended, if that is before what it read."""
+    epoch, end_offset = end_of(log, wanted.read_epoch)
+    if epoch == NO_EPOCH or wanted.offset < log.log_start_offset:
+        raise OffsetOutOfRange(f"epoch {wanted.read_epoch} or offset {wanted.offset} is not here")
+    if epoch < wanted.read_epoch or end_offset < wanted.offset:
+        return EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    return None
 
 
 def _failed(index: int, code: ErrorCode) -> PartitionData:
@@ -150,7 +179,7 @@ def _failed(index: int, code: ErrorCode) -> PartitionData:
         partition_index=index,
         error_code=code,
         high_watermark=-1,
-        aborted_transactions=None,
+        aborted_transactions=[] if code in _UNKNOWN else None,
         records=b"",
     )
 

@@ -4,7 +4,7 @@
   it had before (v3 and later): its earlier batches stay apart from those to come.
 * Transactions are not served. A transactional id is answered with
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: of the errors that every client takes for final at once
-  it is the one that says what is refused.
+  it is the one that says what is refused. An empty one is INVALID_REQUEST.
 * When the disk fails, COORDINATOR_LOAD_IN_PROGRESS has every client ask again.
 """
 
@@ -20,6 +20,8 @@ _NONE = -1
 
 
 async def handle(request: InitProducerIdRequest, context: Context) -> InitProducerIdResponse:
+    if request.transactional_id == "":
+        return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         return _refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):

@@ -1,11 +1,12 @@
-"""ListOffsets v1-10.
+"""ListOffsets v1-11.
 
 * Only durable records are looked at: the latest offset is the high watermark at either isolation
   level, as there are no transactions.
 * A time is answered with the earliest record at or after it, exactly; with -1 if there is none.
 * -1 is the latest offset and -2 the earliest; -3 (v7) the record with the largest timestamp; -4
   (v8) the earliest on this machine, where all of them are; -5 (v9) the latest in tiered storage,
-  where none is. Other negative times are UNSUPPORTED_VERSION.
+  and -6 (v11) the earliest that is to go there, where none is. Other negative times are
+  UNSUPPORTED_VERSION.
 * The replica id and the timeout (v10) are not looked at.
 """
 
@@ -14,6 +15,7 @@ from enum import IntEnum
 
 from riverlog.kafka.apis import Context
 from riverlog.kafka.errors import ANSWERABLE, code_of
+from riverlog.log.epochs import NO_EPOCH
 from riverlog.log.partition import Partition
 from riverlog.log.reading import Timed
 from riverlog.protocol.error_codes import ErrorCode
@@ -36,6 +38,7 @@ class _Time(IntEnum):
     LARGEST_TIMESTAMP = -3
     EARLIEST_LOCAL = -4
     LATEST_TIERED = -5
+    EARLIEST_PENDING = -6
 
 
 _FIRST_VERSIONS: dict[int, int] = {
@@ -44,6 +47,7 @@ _FIRST_VERSIONS: dict[int, int] = {
     _Time.LARGEST_TIMESTAMP: 7,
     _Time.EARLIEST_LOCAL: 8,
     _Time.LATEST_TIERED: 9,
+    _Time.EARLIEST_PENDING: 11,
 }
 _NEVER = 2**15
 
@@ -93,8 +97,9 @@ def _find(log: Partition, time_ms: int) -> Timed:
         case _Time.LATEST:
             found = Timed(_NOT_SAID, log.high_watermark, log.leader_epoch)
         case _Time.EARLIEST | _Time.EARLIEST_LOCAL:
-            # The first epoch that wrote here; without any, the one that will.
-            epoch = next((epoch for epoch, _ in log.epochs), log.leader_epoch)
+            # The epoch that wrote the first record; without any, the one that will.
+            epoch = log.epochs.at(log.log_start_offset)
+            epoch = log.leader_epoch if epoch == NO_EPOCH else epoch
             found = Timed(_NOT_SAID, log.log_start_offset, epoch)
         case _Time.LARGEST_TIMESTAMP:
             found = log.latest_in_time()

@@ -4,15 +4,18 @@
 * v10 adds topic ids in replies, v12 lets clients ask by id.
 * A topic asked for by name that does not exist is made, if the broker's settings and the client
   (v4 and later; earlier ones always) allow it, and is in the same reply: durable, and led already.
-* Authorized operations are not computed: there is no authorization to ask yet.
+* Who asks for authorized operations (v8 and later, those of the cluster until v10) hears of all:
+  there is no authorization yet.
 * We never throttle, and this broker leads every partition.
 """
 
 import asyncio
 from collections.abc import Sequence
 
+from riverlog.broker.internal_topics import INTERNAL_TOPICS
 from riverlog.cluster.topics import InvalidTopicName, TopicCreated, check_name
 from riverlog.kafka.apis import Answer, Context
+from riverlog.kafka.authorized_operations import ALL_OF_CLUSTER, ALL_OF_TOPIC, NOT_ASKED
 from riverlog.kafka.errors import ANSWERABLE, code_of
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.metadata import (
@@ -29,19 +32,27 @@ from riverlog.protocol.schema import ZERO_UUID
 def handle(request: MetadataRequest, context: Context) -> Answer:
     broker = context.broker
     if request.topics is None or (context.version == 0 and not request.topics):
-        return _response([_found(topic, context) for topic in broker.topics], context)
-    asked = list(request.topics)
+        return _response(
+            [_found(topic, request, context) for topic in broker.topics], request, context
+        )
+    # Who names a topic twice is told of it once.
+    asked = list(
+        {one.topic_id if one.name is None else one.name: one for one in request.topics}.values()
+    )
     if request.allow_auto_topic_creation and broker.settings.auto_create_topics:
         missing = {
             one.name for one in asked if one.name and broker.topics.by_name(one.name) is None
         }
         if missing:
-            return _create_and_answer(asked, missing, context)
-    return _response([_look_up(one, context) for one in asked], context)
+            return _create_and_answer(asked, missing, request, context)
+    return _response([_look_up(one, request, context) for one in asked], request, context)
 
 
 async def _create_and_answer(
-    asked: Sequence[MetadataRequestTopic], missing: set[str], context: Context
+    asked: Sequence[MetadataRequestTopic],
+    missing: set[str],
+    request: MetadataRequest,
+    context: Context,
 ) -> MetadataResponse:
     # At the same time, so that all of them share the same syncs.
     failures = await asyncio.gather(*(_create(name, context) for name in sorted(missing)))
@@ -50,9 +61,10 @@ async def _create_and_answer(
         [
             _missing(one.name, ZERO_UUID, refused[one.name])
             if one.name in refused
-            else _look_up(one, context)
+            else _look_up(one, request, context)
             for one in asked
         ],
+        request,
         context,
     )
 
@@ -65,7 +77,9 @@ async def _create(name: str, context: Context) -> tuple[str | None, ErrorCode]:
     return name, ErrorCode.NONE
 
 
-def _response(topics: list[MetadataResponseTopic], context: Context) -> MetadataResponse:
+def _response(
+    topics: list[MetadataResponseTopic], request: MetadataRequest, context: Context
+) -> MetadataResponse:
     broker = context.broker
     return MetadataResponse(
         brokers=[
@@ -78,17 +92,22 @@ def _response(topics: list[MetadataResponseTopic], context: Context) -> Metadata
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
         topics=topics,
+        cluster_authorized_operations=ALL_OF_CLUSTER
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
     )
 
 
-def _look_up(asked: MetadataRequestTopic, context: Context) -> MetadataResponseTopic:
+def _look_up(
+    asked: MetadataRequestTopic, request: MetadataRequest, context: Context
+) -> MetadataResponseTopic:
     topics = context.broker.topics
     if asked.name is None:
         topic = topics.by_id(asked.topic_id)
         if topic is None:
             name = None if context.version >= 12 else ""
             return _missing(name, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
-        return _found(topic, context)
+        return _found(topic, request, context)
     try:
         check_name(asked.name)
     except InvalidTopicName:
@@ -96,14 +115,17 @@ def _look_up(asked: MetadataRequestTopic, context: Context) -> MetadataResponseT
     topic = topics.by_name(asked.name)
     if topic is None:
         return _missing(asked.name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return _found(topic, context)
+    return _found(topic, request, context)
 
 
-def _found(topic: TopicCreated, context: Context) -> MetadataResponseTopic:
+def _found(
+    topic: TopicCreated, request: MetadataRequest, context: Context
+) -> MetadataResponseTopic:
     broker = context.broker
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
         partitions=[
             MetadataResponsePartition(
                 partition_index=index,
@@ -114,6 +136,9 @@ def _found(topic: TopicCreated, context: Context) -> MetadataResponseTopic:
             )
             for index in range(topic.partition_count)
         ],
+        topic_authorized_operations=ALL_OF_TOPIC
+        if request.include_topic_authorized_operations
+        else NOT_ASKED,
     )
 
 

@@ -8,9 +8,8 @@
 """
 
 from riverlog.kafka.apis import Context
+from riverlog.kafka.epoch_ends import end_of
 from riverlog.kafka.errors import ANSWERABLE, code_of
-from riverlog.log.epochs import NO_EPOCH
-from riverlog.log.partition import Partition
 from riverlog.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -39,14 +38,5 @@ def _answer(name: str, asked: OffsetForLeaderPartition, context: Context) -> Epo
         log = broker.led_partition(topic, asked.partition, asked.current_leader_epoch)
     except ANSWERABLE as error:
         return EpochEndOffset(partition=asked.partition, error_code=code_of(error))
-    epoch, end_offset = _end_of(log, asked.leader_epoch)
+    epoch, end_offset = end_of(log, asked.leader_epoch)
     return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
-
-
-def _end_of(log: Partition, epoch: int) -> tuple[int, int]:
-    if not 0 <= epoch <= log.leader_epoch:
-        return NO_EPOCH, -1
-    found = log.epochs.end_of(epoch, log.high_watermark)
-    if found[0] == NO_EPOCH:
-        return epoch, next((start for _, start in log.epochs), log.high_watermark)
-    return found
