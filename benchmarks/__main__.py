@@ -15,8 +15,11 @@ from benchmarks.machine import description
 from benchmarks.rounds import Options
 from benchmarks.table import Table
 
-NAMES = ["codec", "imports", "batched", "durable", "publishers", "footprint", "partitions"]
-ONLY_BY_NAME = ["profiled"]
+NAMES = [
+    "codec", "imports", "embedded", "batched", "durable", "publishers", "footprint", "partitions",
+    "groups", "tables",
+]  # fmt: skip
+ONLY_BY_NAME = ["profiled", "spark"]
 
 
 def main() -> int:
@@ -25,7 +28,7 @@ def main() -> int:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"all but the last of {', '.join(NAMES + ONLY_BY_NAME)}",
+        help=f"all but the last two of {', '.join(NAMES + ONLY_BY_NAME)}",
     )
     parser.add_argument("--quick", action="store_true", help="try it out in a few seconds each")
     parser.add_argument(

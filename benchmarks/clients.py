@@ -52,6 +52,12 @@ class Driver:
         """Sends `frames` in turn for as long as a cell lasts, or until `count` are acked."""
         return self._publish(port, "kafka", connections, error_position(topic), frames, count)
 
+    def ask_kafka(
+        self, port: int, connections: int, error_at: int, frames: Sequence[bytes], count: int = 0
+    ) -> Published:
+        """As `publish_to_kafka`, with requests of any kind whose reply has its error there."""
+        return self._publish(port, "kafka", connections, error_at, frames, count)
+
     def publish_to_redis(self, port: int, connections: int, frames: Sequence[bytes]) -> Published:
         return self._publish(port, "resp", connections, 0, frames, 0)
 

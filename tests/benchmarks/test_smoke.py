@@ -21,11 +21,14 @@ NEEDS_REDIS = [*NEEDS_CC, pytest.mark.client("redis-server")]
     [
         pytest.param("codec", False),
         pytest.param("imports", False),
+        pytest.param("embedded", True),
         pytest.param("batched", True, marks=NEEDS_CC),
         pytest.param("durable", True, marks=NEEDS_CC),
         pytest.param("publishers", True, marks=NEEDS_REDIS),
         pytest.param("footprint", True, marks=NEEDS_CC),
         pytest.param("partitions", True, marks=NEEDS_CC),
+        pytest.param("groups", True, marks=NEEDS_CC),
+        pytest.param("tables", True),
         pytest.param("profiled", True, marks=NEEDS_CC),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from riverlog.runtime.clock import Clock, SystemClock
 from riverlog.testing import virtual_loop
 from riverlog.testing.manual_clock import ManualClock
+from riverlog.testing.shifted_clock import ShiftedClock
 from riverlog.testing.virtual_loop import LoopClock
 
 Story = Callable[[Clock], Coroutine[Any, Any, None]]
@@ -19,6 +20,8 @@ def play(kind: str, story: Story) -> None:
     match kind:
         case "system":
             asyncio.run(story(SystemClock()))
+        case "shifted":
+            asyncio.run(story(ShiftedClock()))
         case "loop":
             virtual_loop.run(story(LoopClock()), seed=1)
         case _:
@@ -34,7 +37,7 @@ async def advancing(story: Story) -> None:
     await playing
 
 
-KINDS = pytest.mark.parametrize("kind", ["system", "loop", "manual"])
+KINDS = pytest.mark.parametrize("kind", ["system", "shifted", "loop", "manual"])
 
 
 @KINDS

@@ -56,6 +56,24 @@ def test_a_record_below_the_start_offset_is_retired_and_not_lost() -> None:
     assert check(history) == []
 
 
+def test_a_start_that_goes_back_is_found() -> None:
+    history = started("a", "b")
+    history.may_go("t-0", 2)
+    history.began_at("t-0", 2)
+    history.began_at("t-0", 1)
+    history.read_back("t-0", held("b", first_offset=1), start_offset=1)
+    assert kinds(history) == {Kind.WENT_BACK}
+
+
+def test_a_start_beyond_what_was_to_go_is_found() -> None:
+    history = started("a", "b")
+    history.may_go("t-0", 1)
+    history.began_at("t-0", 1)
+    assert kinds(history) == set()
+    history.began_at("t-0", 2)
+    assert kinds(history) == {Kind.TOO_MUCH_GONE}
+
+
 def test_acks_1_may_go_with_the_power_and_its_offset_be_given_again() -> None:
     history = started("a", "b")
     history.acknowledged("a", 0, Acks.ONE)

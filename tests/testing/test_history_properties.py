@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from riverlog.testing.history import Acks, History, Kind, Record, check
 from riverlog.testing.history_events import (
     Acknowledged,
+    BeganAt,
     Consumed,
     Event,
+    MayGo,
     ReadBack,
     Refused,
     Sent,
@@ -202,6 +204,16 @@ def admit(history: History, chance: Random) -> History:
     return seeing(history, lambda records: records.append(Record(10_000, name, name.encode())))
 
 
+def let_too_much_go(history: History, chance: Random) -> History:
+    return History([*history.events, BeganAt("t-0", chance.randint(1, 9))])
+
+
+def go_back(history: History, chance: Random) -> History:
+    start = chance.randint(1, 9)
+    told: list[Event] = [MayGo("t-0", start), BeganAt("t-0", start), BeganAt("t-0", start - 1)]
+    return History([*history.events, *told])
+
+
 CORRUPTIONS = {
     Kind.LOST: lose,
     Kind.MOVED: move,
@@ -212,6 +224,8 @@ CORRUPTIONS = {
     Kind.ANSWERED_TWICE: answer_again,
     Kind.UNHAPPENED: unhappen,
     Kind.REFUSED: admit,
+    Kind.TOO_MUCH_GONE: let_too_much_go,
+    Kind.WENT_BACK: go_back,
 }
 
 

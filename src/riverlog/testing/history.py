@@ -12,8 +12,10 @@ from enum import StrEnum
 from riverlog.testing.history_events import (
     Acknowledged,
     Acks,
+    BeganAt,
     Consumed,
     Event,
+    MayGo,
     PowerLost,
     ReadBack,
     Record,
@@ -34,6 +36,8 @@ class Kind(StrEnum):
     ANSWERED_TWICE = "{place} was answered for {other} and later for {id}."
     UNHAPPENED = "{id} was read at {place} by {other} and is not there any more."
     REFUSED = "{id} was refused for certain and yet stands at {place}."
+    TOO_MUCH_GONE = "{place} is the start, but only what stands before {other} was to go."
+    WENT_BACK = "{place} is the start, after it was told that it is {other}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,12 @@ class History:
     def read_back(self, partition: str, records: Iterable[Record], start_offset: int = 0) -> None:
         self.events.append(ReadBack(partition, start_offset, tuple(records)))
 
+    def may_go(self, partition: str, before_offset: int) -> None:
+        self.events.append(MayGo(partition, before_offset))
+
+    def began_at(self, partition: str, offset: int) -> None:
+        self.events.append(BeganAt(partition, offset))
+
     def power_lost(self) -> None:
         self.events.append(PowerLost())
 
@@ -98,6 +108,8 @@ class _Partition:
     acked: dict[int, Acknowledged]
     seen: dict[int, tuple[Record, str]]
     view: ReadBack | None = None
+    may_go_before: int = 0
+    start_offset: int = 0
 
 
 class _Checker:
@@ -126,6 +138,11 @@ class _Checker:
                 self._read(event.partition, event.record, event.reader)
             case ReadBack():
                 self._read_back(event)
+            case MayGo():
+                partition = self._partitions[event.partition]
+                partition.may_go_before = max(partition.may_go_before, event.before_offset)
+            case BeganAt():
+                self._begin(event.partition, event.offset)
             case PowerLost():
                 self._void_weak_promises()
 
@@ -177,6 +194,14 @@ class _Checker:
         acked_at = self._acked_at.get(record_id, offset)
         if acked_at != offset:
             self._report(Kind.MOVED, name, acked_at, record_id, str(offset))
+
+    def _begin(self, name: str, offset: int) -> None:
+        partition = self._partitions[name]
+        if offset > partition.may_go_before:
+            self._report(Kind.TOO_MUCH_GONE, name, offset, "", str(partition.may_go_before))
+        if offset < partition.start_offset:
+            self._report(Kind.WENT_BACK, name, offset, "", str(partition.start_offset))
+        partition.start_offset = max(partition.start_offset, offset)
 
     def _read_back(self, view: ReadBack) -> None:
         partition = self._partitions[view.partition]

@@ -65,8 +65,24 @@ class ReadBack:
 
 
 @dataclass(frozen=True, slots=True)
+class MayGo:
+    """From here on records before an offset may be deleted, at any time."""
+
+    partition: str
+    before_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeganAt:
+    """Somebody was told that a partition begins at an offset."""
+
+    partition: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class PowerLost:
     """From here on acknowledgements with `Acks.ONE` are void."""
 
 
-Event = Sent | Acknowledged | Refused | Consumed | ReadBack | PowerLost
+Event = Sent | Acknowledged | Refused | Consumed | ReadBack | MayGo | BeganAt | PowerLost
