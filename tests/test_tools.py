@@ -30,6 +30,14 @@ def test_a_tool_of_two_commands_needs_both(monkeypatch: pytest.MonkeyPatch, tmp_
     assert tools.lacking("java") == "mvn is not installed"
 
 
+def test_a_tool_may_need_a_python_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "java").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(tools.PACKAGES, "spark", "no_such_package")
+
+    assert tools.lacking("spark") == "no_such_package is not installed"
+
+
 def test_a_tool_that_is_there_is_no_hindrance(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

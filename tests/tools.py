@@ -6,6 +6,7 @@ there means that every client was really tried.
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,9 +19,18 @@ import pytest
 REPOSITORY = Path(__file__).parents[1]
 TOOLS = REPOSITORY / ".tools"
 INSTALL_S_MAX = 240
+COPY_JARS = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
 
 # What a tool is run by, where that is not one command of the same name.
-COMMANDS = {"java": ("java", "mvn"), "node": ("node", "npm")}
+COMMANDS = {
+    "java": ("java", "mvn"),
+    "apache-kafka": ("java", "javac", "mvn"),
+    "node": ("node", "npm"),
+    "spark": ("java",),
+}
+
+# The Python package without which it cannot be run either.
+PACKAGES = {"spark": "pyspark"}
 
 
 def lacking(tool: str) -> str | None:
@@ -28,6 +38,8 @@ def lacking(tool: str) -> str | None:
     for command in COMMANDS.get(tool, (tool,)):
         if shutil.which(command) is None:
             return f"{command} is not installed"
+    if tool in PACKAGES and importlib.util.find_spec(PACKAGES[tool]) is None:
+        return f"{PACKAGES[tool]} is not installed"
     return None
 
 
@@ -51,8 +63,15 @@ def node_modules() -> Path:
 def java_jars() -> Path:
     """A directory whose `jars` has what `java/pom.xml` names, and what that needs."""
     source = REPOSITORY / "tests" / "conformance" / "clients" / "java"
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
-    return _installed("java", [source / "pom.xml"], command)
+    return _installed("java", [source / "pom.xml"], COPY_JARS)
+
+
+def apache_kafka() -> Path:
+    """A directory with Apache Kafka's `jars`, and the `classes` by which tests run them."""
+    source = REPOSITORY / "tests" / "conformance" / "apache_kafka"
+    manifests = [source / "pom.xml", source / "Node.java", source / "Tools.java"]
+    command = f"{' '.join(COPY_JARS)} && javac -cp 'jars/*' -d classes *.java"
+    return _installed("apache-kafka", manifests, ["sh", "-c", command])
 
 
 def _installed(name: str, manifests: Sequence[Path], command: Sequence[str]) -> Path:

@@ -1,14 +1,13 @@
 """Clients of other languages: a program that takes JSON lines, and stays for the next command."""
 
-import json
-import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests import tools
-from tests.conformance.clients.client import DEADLINE_S, ClientFailed, Cluster, Lack, Record
+from tests.conformance.clients.client import ClientFailed, Cluster, Lack, Record
+from tests.conformance.clients.json_process import JsonProcess, ProcessEnded
 
 PROGRAMS = Path(__file__).parent
 
@@ -16,16 +15,13 @@ PROGRAMS = Path(__file__).parent
 class ProcessClient:
     """A client in a process of its own, started when it is first asked for something.
 
-    Its program answers each command, one JSON line, with one JSON line; java/Client.java tells
-    the words. What it says on standard error is shown with a failed test.
+    Its program is a `JsonProcess`; java/Client.java tells the words.
     """
 
     def __init__(self, name: str, lacks: Lack, command: Sequence[str], directory: Path) -> None:
         self.name = name
         self.lacks = lacks
-        self._command = command
-        self._directory = directory
-        self._process: subprocess.Popen[str] | None = None
+        self._process = JsonProcess(command, directory)
 
     def describe(self, bootstrap: str) -> Cluster:
         reply = self._ask({"do": "list", "bootstrap": bootstrap})
@@ -49,39 +45,16 @@ class ProcessClient:
         return {topic: [_taken(given) for given in reply[topic]] for topic in counts}
 
     def close(self) -> None:
-        if self._process is not None:
-            # The end of its commands ends it.
-            self._process.communicate(timeout=DEADLINE_S)
-            self._process = None
+        self._process.close()
 
     def _ask(self, command: Mapping[str, object]) -> Any:  # JSON, whose shape is the command's
-        process = self._process or self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        # Unset until it has answered: a late answer must not be taken for the next command's.
-        self._process = None
         try:
-            process.stdin.write(json.dumps(command) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BaseException:
-            process.kill()
-            process.communicate()
-            raise
-        if not line:
-            process.communicate()
-            raise ClientFailed(f"{self.name} ended with {process.returncode}")
-        self._process = process
-        reply = json.loads(line)
+            reply = self._process.ask(command)
+        except ProcessEnded as end:
+            raise ClientFailed(f"{self.name}: {end}") from end
         if "error" in reply:
             raise ClientFailed(f"{self.name}: {reply['error']}")
         return reply
-
-    def _started(self) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            self._command, cwd=self._directory, stdin=pipe, stdout=pipe, encoding="utf-8"
-        )
 
 
 def java_client() -> ProcessClient:
@@ -102,14 +75,18 @@ def platformatic_client() -> ProcessClient:
     return _node_client("platformatic", Lack.NOTHING)
 
 
-def _node_client(name: str, lacks: Lack) -> ProcessClient:
-    directory = tools.node_modules()
-    # Node comes with the packages where it can, so that its version is pinned like theirs.
+def node_command(directory: Path) -> list[str]:
+    """How Node is started where the packages of `directory` are used."""
+    # It comes with the packages where it can, so that its version is pinned like theirs.
     pinned = next(directory.glob("node_modules/node-linux-*/bin/node"), "node")
     # KafkaJS asks for timeouts below zero, of which newer versions of Node warn.
-    command = [str(pinned), "--disable-warning=TimeoutNegativeWarning"]
+    return [str(pinned), "--disable-warning=TimeoutNegativeWarning"]
+
+
+def _node_client(name: str, lacks: Lack) -> ProcessClient:
+    directory = tools.node_modules()
     program = str(PROGRAMS / "node" / f"{name}.mjs")
-    return ProcessClient(name, lacks, [*command, program], directory)
+    return ProcessClient(name, lacks, [*node_command(directory), program], directory)
 
 
 def _given(record: Record) -> dict[str, object]:

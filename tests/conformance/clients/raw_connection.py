@@ -3,10 +3,9 @@
 import socket
 import struct
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from riverlog.protocol.headers import read_response, request_frame
-from tests.broker_process import BrokerProcess
 
 ANSWER_S_MAX = 10
 CORRELATION_ID = 4711
@@ -14,10 +13,20 @@ CORRELATION_ID = 4711
 R = TypeVar("R")
 
 
+class Listening(Protocol):
+    """Whatever can be connected to."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
+
+
 class RawConnection:
     """Frames, sent and received one at a time."""
 
-    def __init__(self, broker: BrokerProcess) -> None:
+    def __init__(self, broker: Listening) -> None:
         address = (broker.host, broker.port)
         self._socket = socket.create_connection(address, timeout=ANSWER_S_MAX)
         self._received = self._socket.makefile("rb")
@@ -49,6 +58,6 @@ class RawConnection:
         self._socket.close()
 
 
-def connected(broker: BrokerProcess) -> closing[RawConnection]:
+def connected(broker: Listening) -> closing[RawConnection]:
     """A fresh connection, closed at the end of a `with`."""
     return closing(RawConnection(broker))

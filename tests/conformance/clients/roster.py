@@ -28,8 +28,6 @@ TOOLS = {"kcat": "kcat", "kafka-clients": "java", "kafkajs": "node", "platformat
 
 ALL = tuple(MAKERS)
 CREATORS = tuple(name for name in ALL if name != "kcat")
-# The clients of Node read as members of a consumer group only.
-READERS = tuple(name for name in ALL if TOOLS.get(name) != "node")
 
 OpenClient = Callable[[str], Client]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from riverlog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from riverlog.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -18,7 +17,7 @@ from riverlog.records.batch import read_header
 from tests.broker_process import BrokerProcess
 from tests.conformance.clients.client import CODECS, Client, Headers, Lack, Record
 from tests.conformance.clients.raw_connection import connected
-from tests.conformance.clients.roster import ALL, READERS, TOOLS, OpenClient, with_each
+from tests.conformance.clients.roster import ALL, TOOLS, OpenClient, with_each
 from tests.tools import lacking
 
 PARTITIONS = 3
@@ -26,8 +25,6 @@ PARTITIONS = 3
 BIG_PARTITION = 2
 BIG_VALUE = random.Random(1).randbytes(500) * 2_000
 DEFAULT_PARTITIONS = 4
-FIND_COORDINATOR = 10
-LIBRDKAFKA_LZ4 = ("confluent-kafka-lz4", "kcat-lz4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ def written(shared_broker: BrokerProcess, open_client: OpenClient) -> dict[str, 
     return topics
 
 
-@with_each(READERS)
+@with_each(ALL)
 def test_a_client_reads_what_every_client_wrote(
     client: Client, shared_broker: BrokerProcess, written: dict[str, Written]
 ) -> None:
@@ -77,13 +74,7 @@ def test_a_client_reads_what_every_client_wrote(
 def test_what_was_written_is_kept_compressed_as_its_writer_chose(
     shared_broker: BrokerProcess, written: dict[str, Written]
 ) -> None:
-    with connected(shared_broker) as connection:
-        served = connection.ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
-    serves_groups = any(api.api_key == FIND_COORDINATOR for api in served.api_keys)
     chosen = {topic: expected.codec for topic, expected in written.items()}
-    if not serves_groups:
-        # librdkafka takes a broker without FindCoordinator for one too old for lz4.
-        chosen.update((topic, "none") for topic in LIBRDKAFKA_LZ4 if topic in written)
 
     kept = {topic: _fetch(shared_broker, topic, BIG_PARTITION) for topic in written}
 

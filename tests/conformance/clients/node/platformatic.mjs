@@ -13,7 +13,7 @@ function settings ({ bootstrap }) {
 async function list (command) {
   const admin = new Admin(settings(command))
   try {
-    const topics = await admin.listTopics({ includeInternals: true })
+    const topics = await admin.listTopics()
     const cluster = await admin.metadata({ topics, forceUpdate: true })
     return {
       cluster_id: cluster.id,
