@@ -207,3 +207,22 @@ async def test_it_runs_by_itself_and_ends_a_pass_when_a_checkpoint_is_there() ->
 
 def _is_of_topic(path: str, suffix: str) -> bool:
     return "/topics/" in path and path.endswith(suffix)
+
+
+@pytest.mark.parametrize(("policy", "goes"), [("compact", True), ("delete", False)])
+async def test_of_the_brokers_own_topics_goes_what_stands_before_their_start_and_no_more(
+    policy: str, goes: bool
+) -> None:
+    world = await kept("__consumer_offsets", cleanup_policy=policy)
+    await tidy(world, passes=3)
+    assert world.log.log_start_offset == 0
+
+    moved = world.log.delete_before(4)
+    assert moved is not None
+    await moved
+    await tidy(world, passes=3)
+    world.clock.advance_ms(DAY_MS)
+    await world.broker.housekeeping.remove_files()
+
+    assert (0 not in world.bases()) == goes
+    assert 4 in world.bases()

@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 
@@ -162,3 +164,17 @@ async def test_asyncio_calls_functions_of_both_kinds(shared_broker: BrokerProces
         for function in (take_async, take):
             await client.subscribe("called", start="earliest", count=1, on_record=function).wait()
     assert got == ["async v", "sync v"]
+
+
+@pytest.mark.parametrize(("start", "is_refused"), [("earliest", False), (0, True)])
+def test_what_was_the_earliest_may_be_gone_when_it_is_read(
+    start: Literal["earliest"] | int, is_refused: bool
+) -> None:
+    with riverlog.Broker(topics={"t": 1}) as broker, broker.connect() as client:
+        for n in range(3):
+            client.publish("t", str(n))
+        broker.faults.fail("Fetch", "OFFSET_OUT_OF_RANGE")
+        reading = client.subscribe("t", start=start, count=3)
+
+        with pytest.raises(OffsetOutOfRange) if is_refused else nullcontext():
+            assert texts(reading) == "012"

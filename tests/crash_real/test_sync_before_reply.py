@@ -49,9 +49,9 @@ def test_the_first_record_of_a_partition_is_synced_with_all_its_names_before_the
         (topic.parent, made),
         (broker.data, made),
     ]:
-        synced = _only(calls, "fsync", directory)
-        assert needed.precedes(synced)
-        assert synced.precedes(reply)
+        # The copy of the topic's fact may be synced beside it, at any time.
+        syncs = [call for call in _about(calls, "fsync", directory) if needed.precedes(call)]
+        assert any(synced.precedes(reply) for synced in syncs), directory
 
 
 def test_a_later_record_is_synced_before_the_reply(broker: BrokerProcess, topic: Path) -> None:

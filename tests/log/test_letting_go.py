@@ -6,7 +6,7 @@ import pytest
 
 from riverlog.log.beginning import remove_files
 from riverlog.log.damage import Damage
-from riverlog.log.errors import OffsetOutOfRange
+from riverlog.log.errors import OffsetOutOfRange, StorageFailed
 from riverlog.log.partition import Partition
 from riverlog.log.segment import segment_names
 from riverlog.log.settings import LogSettings
@@ -291,6 +291,17 @@ async def test_nothing_leaves_before_a_checkpoint_tells_of_its_producers() -> No
     assert await retire(log, LATER_MS, passes=3) == []
     disk.clear_faults()
     assert await retire(log, LATER_MS, passes=2) == [0]
+
+
+async def test_when_a_producer_last_wrote_outlives_a_failed_sync() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    await send(log, batch_of(b"x", producer=(7, 0)), NOW_MS)
+    disk.inject(Fault(Effect.EIO, ops=frozenset({Op.SYNC})))
+    with pytest.raises(StorageFailed):
+        await append(log, b"lost")
+    await append(log, b"kept")
+    assert [producer.last_append_ms for _, producer in log.producers] == [NOW_MS]
 
 
 async def test_epochs_of_what_is_gone_are_forgotten_but_the_one_that_covers_the_start() -> None:

@@ -112,3 +112,13 @@ def test_any_times_give_what_a_list_would(
     first, latest = run(ask())
     assert first == (Timed(times[late[0]], late[0], 3) if late else None)
     assert latest == (Timed(max(times), times.index(max(times)), 3) if times else None)
+
+
+async def test_a_repeated_batch_is_told_the_time_of_its_original() -> None:
+    log = open_log(SimulatedDisk(Random(0)), settings=LogSettings(uses_append_time=True))
+    batch = batch_of(b"once", producer=(7, 0))
+
+    first = write(log, batch, now_ms=1_000)
+    again = write(log, batch, now_ms=2_000)
+
+    assert (first.append_time_ms, again.append_time_ms, again.is_duplicate) == (1_000, 1_000, True)

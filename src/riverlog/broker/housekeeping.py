@@ -70,7 +70,8 @@ class Housekeeping:
     """Goes through all partitions of a broker; `opened` are those that somebody has used.
 
     Of the others only names and small files are looked at, and only those are opened in which
-    something has to go. The broker's own topics are left alone.
+    something has to go. Of the broker's own topics only what stands before their start goes: the
+    broker itself decides when that is.
     """
 
     def __init__(
@@ -111,9 +112,9 @@ class Housekeeping:
         resting: list[_Resting] = []
         looked_at = 0
         for topic in list(self._broker.topics):
-            if topic.name in INTERNAL_TOPICS:
-                continue
             settings = settings_from(topic.configs, self._broker.defaults)
+            if topic.name in INTERNAL_TOPICS and settings.deletes:
+                continue
             for index in range(topic.partition_count):
                 partition = self._opened.get((topic.topic_id, index))
                 if partition is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from riverlog.client.cluster import Cluster
-from riverlog.client.errors import CorruptRecords
+from riverlog.client.errors import CorruptRecords, OffsetOutOfRange
 from riverlog.client.fetcher import Fetched, Fetcher
 from riverlog.client.offsets import Place, find
 from riverlog.client.received import ReceivedRecord
@@ -35,6 +35,7 @@ class PlainSource:
         self._options = options
         self._fetcher = Fetcher(cluster, tasks, topic, name, options.get("outage_ms_max"))
         self._is_open = False
+        self._has_begun = False
         self._ends: dict[int, int] = {}
         self._unread: Iterator[list[ReceivedRecord]] = iter(())
         self._unfinished: set[int] = set()
@@ -67,14 +68,27 @@ class PlainSource:
         while self._unfinished:
             records = next(self._unread, None)
             if records is None and self._unfinished:
-                fetched = await self._fetcher.next(self._options.get("timeout_ms"))
+                fetched = await self._next()
                 if fetched is None:
                     break
                 self._unread = self._decode(fetched)
             elif records:
+                self._has_begun = True
                 return records
         await self.close()
         return []
+
+    async def _next(self) -> list[Fetched] | None:
+        while True:
+            try:
+                return await self._fetcher.next(self._options.get("timeout_ms"))
+            except OffsetOutOfRange:
+                # What was the earliest a moment ago may be gone; once we have given records,
+                # it is for whoever reads to say what to do about those that are missing.
+                if self._has_begun or self._options.get("start") != "earliest":
+                    raise
+                self._is_open = False
+                await self.open()
 
     def finished(self, record: ReceivedRecord) -> None:
         """Nothing depends on it here."""

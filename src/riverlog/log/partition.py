@@ -102,7 +102,8 @@ class Partition:
                 original = self.producers.find_duplicate(header)
                 if original is not None:
                     end_offset = original.last_offset + 1
-                    return Appended(original.base_offset, end_offset, -1, is_duplicate=True)
+                    time_ms = original.timestamp_ms if self.settings.uses_append_time else -1
+                    return Appended(original.base_offset, end_offset, time_ms, is_duplicate=True)
             base_offset = end.next_offset
             append_time_ms = -1
             if self.settings.uses_append_time:

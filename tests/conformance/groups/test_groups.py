@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from confluent_kafka import Producer
 
+from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -162,8 +163,13 @@ def _check_generations(company: Company) -> None:
 
 def _committed(broker: BrokerProcess) -> dict[int, int]:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)])
+    code = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     with connected(broker) as connection:
-        (group,) = connection.ask(request, 8, OffsetFetchResponse).groups
+        # Just started, it may still be reading what it kept.
+        while code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            (group,) = connection.ask(request, 8, OffsetFetchResponse).groups
+            code = group.error_code
+    assert code == ErrorCode.NONE
     (topic,) = group.topics
     return {each.partition_index: each.committed_offset for each in topic.partitions}
 

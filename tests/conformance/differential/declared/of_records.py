@@ -49,7 +49,7 @@ PRODUCE = (
             field,
             ...,
             ...,
-            "only compacted topics open batches: what a checksum covers is the producer's own affair",
+            "only compacted topics open batches: what a checksum covers is the producer's affair",
             steps=(
                 "no records at all", "bytes after the last record", "not what was compressed",
                 "a record more", "how many were taken",
