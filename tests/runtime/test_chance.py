@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from uuid import RFC_4122, UUID
 
 import pytest
 
@@ -11,6 +12,7 @@ from riverlog.runtime.chance import (
     jittered_ms,
     new_session_id,
     new_uuid,
+    uuid_text,
 )
 from riverlog.testing.seeded_chance import SeededChance
 
@@ -48,12 +50,20 @@ def test_uuids_are_distinct_and_never_begin_with_a_dash_in_base64(chance: Chance
     uuids = {new_uuid(chance) for _ in range(2_000)}
 
     assert len(uuids) == 2_000
-    assert not any(base64.urlsafe_b64encode(uuid.bytes).startswith(b"-") for uuid in uuids)
+    assert not any(base64.urlsafe_b64encode(uuid).startswith(b"-") for uuid in uuids)
 
 
 def test_the_worst_chance_gives_no_reserved_uuid() -> None:
-    assert new_uuid(Extremes(iter([0]))).int >= 100
-    assert new_uuid(Extremes(iter([0xF8, 0xFB, 0xF9, 0xFF]))).bytes[0] == 0xFF
+    assert int.from_bytes(new_uuid(Extremes(iter([0])))) >= 100
+    assert new_uuid(Extremes(iter([0xF8, 0xFB, 0xF9, 0xFF])))[0] == 0xFF
+
+
+@CHANCES
+def test_ids_are_version_4_uuids_in_the_usual_form(chance: Chance) -> None:
+    made = new_uuid(chance)
+
+    known = UUID(bytes=made)
+    assert (known.version, known.variant, str(known)) == (4, RFC_4122, uuid_text(made))
 
 
 def test_session_ids_are_positive_32_bit_numbers() -> None:

@@ -23,9 +23,9 @@ from riverlog.config import BrokerSettings
 from riverlog.groups.settings import GroupSettings
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
+from riverlog.log.journal import DIRECTORY_NAME as JOURNAL_DIRECTORY
 from riverlog.log.journal import Journal, JournalLimits
 from riverlog.log.partition import Appended, Partition
-from riverlog.log.replay import Replay
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
 from riverlog.records.crc import Buffer
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 NODE_ID = 1
 
 # What a broker makes in its data directory.
-DATA_NAMES = frozenset({"metadata", "topics", "journal"})
+DATA_NAMES = frozenset({"metadata", "topics", JOURNAL_DIRECTORY})
 OPEN_FILES_MAX = 512
 JOURNAL_LIMITS = JournalLimits()
 _EPOCH_MAX = 2**31 - 1
@@ -324,7 +324,10 @@ class Broker:
                 topic = self._files.read(topic_id, self._report)
                 if topic is not None:
                     await self._metadata.adopt_topic(topic)
-        Replay(self._world.disk, self.root, self._directory_of, self._report).run()
+        if self._world.disk.exists(f"{self.root}/{JOURNAL_DIRECTORY}"):
+            from riverlog.log.replay import Replay
+
+            Replay(self._world.disk, self.root, self._directory_of, self._report).run()
         if self._has_damage:
             epoch_seen, producer_id_seen = self._seen_in_partitions()
         await self._metadata.start(epoch_seen, producer_id_seen)

@@ -36,7 +36,7 @@ from riverlog.groups.offsets import (
 from riverlog.groups.rebalancing import due, settling_failed
 from riverlog.groups.settings import GroupSettings
 from riverlog.log.errors import LogClosed, StorageFailed
-from riverlog.runtime.chance import Chance, new_uuid
+from riverlog.runtime.chance import Chance, new_uuid, uuid_text
 from riverlog.runtime.clock import Clock
 from riverlog.runtime.tasks import Supervisor
 
@@ -117,7 +117,7 @@ class Coordinator:
         """Tells, maybe much later, in which generation the member is, or why in none."""
         _check_texts(profile, protocol_type)
         name = profile.instance_id or profile.client_id[:CLIENT_ID_LENGTH_MAX]
-        new_id = f"{name}-{new_uuid(self._chance)}"
+        new_id = f"{name}-{uuid_text(new_uuid(self._chance))}"
         asked = Join(profile, protocol_type, new_id, returns_with_id)
         group = self._group(_fitting(_named(group_id)))
         decision = decide_join(group, asked, self._clock.monotonic_ms(), self.settings)

@@ -7,7 +7,7 @@ from riverlog.broker.errors import UnknownTopic
 from riverlog.cluster.facts import BrokerStarted, ClusterFormed, Fact, ProducerIdsTaken
 from riverlog.cluster.metadata_log import MetadataLog
 from riverlog.cluster.topics import Edit, TopicCreated, TopicDeleted, TopicFact, Topics
-from riverlog.runtime.chance import Chance, new_uuid
+from riverlog.runtime.chance import Chance, new_uuid, uuid_text
 
 PRODUCER_ID_BLOCK = 1000
 
@@ -43,7 +43,7 @@ class Metadata:
         """
         facts: list[Fact] = [BrokerStarted(max(self.epoch, epoch_seen) + 1)]
         if not self.cluster_id:
-            facts.append(ClusterFormed(str(new_uuid(self._chance))))
+            facts.append(ClusterFormed(uuid_text(new_uuid(self._chance))))
         if producer_id_seen >= self._producer_ids_end:
             facts.append(ProducerIdsTaken(producer_id_seen + 1))
         await self._record(*facts)
@@ -53,7 +53,7 @@ class Metadata:
         self, name: str, partition_count: int, configs: Mapping[str, str]
     ) -> TopicCreated:
         """Durable when it returns; raises what `Topics.decide_create` and the log raise."""
-        topic_id = new_uuid(self._chance).bytes
+        topic_id = new_uuid(self._chance)
         fact = self._decided.decide_create(name, topic_id, partition_count, configs)
         await self._record(fact)
         return fact

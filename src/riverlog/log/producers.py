@@ -5,7 +5,6 @@ The state is part of the log: it is made from the batches' headers alone, live a
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from riverlog.records.batch import BatchHeader
@@ -46,7 +45,6 @@ class Remembered(NamedTuple):
     last_append_ms: int = UNKNOWN_MS
 
 
-@dataclass(slots=True)
 class Producer:
     """What is remembered of one producer in one partition.
 
@@ -54,10 +52,15 @@ class Producer:
     `last_append_ms` is by our clock, whatever time its records claim; -1 if nobody knows.
     """
 
-    epoch: int
-    batches: deque[Written]
-    next_sequence: int
-    last_append_ms: int
+    __slots__ = ("batches", "epoch", "last_append_ms", "next_sequence")
+
+    def __init__(
+        self, epoch: int, batches: deque[Written], next_sequence: int, last_append_ms: int
+    ) -> None:
+        self.epoch = epoch
+        self.batches = batches
+        self.next_sequence = next_sequence
+        self.last_append_ms = last_append_ms
 
     @property
     def first_sequence(self) -> int:

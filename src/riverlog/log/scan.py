@@ -6,7 +6,6 @@ cover, fit what stands around it.
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from riverlog.log.epochs import Epochs
@@ -38,18 +37,20 @@ def known_from(epochs: Epochs, next_offset: int) -> Fits:
     )
 
 
-@dataclass(slots=True)
 class Scanned:
     """How a walk ended: the sound end of the batches, and what was found besides them.
 
     `holes` have sound batches after them, `torn` has none; both are (start, end) positions.
     """
 
-    position: int
-    next_offset: int
-    epoch: int
-    holes: list[tuple[int, int]] = field(default_factory=list)
-    torn: tuple[int, int] | None = None
+    __slots__ = ("epoch", "holes", "next_offset", "position", "torn")
+
+    def __init__(self, position: int, next_offset: int, epoch: int) -> None:
+        self.position = position
+        self.next_offset = next_offset
+        self.epoch = epoch
+        self.holes: list[tuple[int, int]] = []
+        self.torn: tuple[int, int] | None = None
 
 
 class _Window:

@@ -1,7 +1,6 @@
 """Checking a segment against its hash, and making its index on the way. Safe in a thread."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from struct import Struct
 
 from riverlog.log.segment import hash_of
@@ -16,12 +15,14 @@ _PLACE = Struct(">qi23xq")
 _LENGTH_END = 12
 
 
-@dataclass(frozen=True, slots=True)
 class Verified:
     """What was read: the hash of the bytes outside holes, and an index if they are batches."""
 
-    hash_so_far: int
-    index: SparseIndex | None
+    __slots__ = ("hash_so_far", "index")
+
+    def __init__(self, hash_so_far: int, index: SparseIndex | None) -> None:
+        self.hash_so_far = hash_so_far
+        self.index = index
 
 
 def verify(file: File, size: int, holes: Sequence[tuple[int, int]]) -> Verified:
