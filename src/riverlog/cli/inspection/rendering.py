@@ -161,7 +161,8 @@ def _print_file(facts: FileFacts) -> None:
 
 
 def _topic_rows(topic: TopicFacts) -> Iterator[list[Cell]]:
-    count = len(topic.partitions)
+    # A partition that was never written to has no directory.
+    count = max(topic.partition_count or 0, len(topic.partitions))
     state = f"{count} partition{'' if count == 1 else 's'}, id {topic.topic_id}"
     name = topic.name or "(name unknown)"
     yield [name, None, topic.record_count, size_text(topic.file_bytes), state]
