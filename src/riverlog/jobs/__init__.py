@@ -1,0 +1,5 @@
+"""Work over whole topics: import, export, audit, for topics that fit one machine.
+
+Every job is made of a plan, pieces of work that need nothing but their own description, and a
+commit in one place. Here the pieces run in this process, one after the other or in threads.
+"""
