@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 DATA   ?= riverlog-data
 LISTEN ?= 127.0.0.1:9092
 JOBS   ?= 2
+# Spark's tests need Java, and half a gigabyte of Spark: without Java they skip, and it stays away.
+SPARK  := $(shell java -version >/dev/null 2>&1 && echo $(VENV)/.spark)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format lint types layers bench lock clean
@@ -15,7 +17,7 @@ help: ## Show this list
 run: $(VENV)/.run ## Set up and run the broker on LISTEN, data in DATA
 	@$(BIN)/riverlog serve --data $(DATA) --listen $(LISTEN)
 
-test: check ## Set up, check, and run every test (missing outside tools skip by name)
+test: check $(SPARK) ## Set up, check, and run every test (missing outside tools skip by name)
 	@$(BIN)/pytest -n $(JOBS) $(TESTS)
 
 check: format lint types layers ## Format, lint, types, layers (tidy rules run as a unit test)
@@ -37,7 +39,7 @@ bench: $(VENV)/.dev ## Take the figures in benchmarks/
 
 lock: ## Rewrite the pinned requirements from requirements/*.in
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install -q uv
-	@for name in run dev; do $(VENV)-lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 \
+	@for name in run dev spark; do $(VENV)-lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-lock
@@ -57,4 +59,8 @@ $(VENV)/.run: requirements/run.txt pyproject.toml setup.py src/riverlog/kernel/d
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.spark: requirements/spark.txt $(VENV)/.dev
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/spark.txt
 	@touch $@

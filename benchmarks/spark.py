@@ -1,4 +1,8 @@
-"""Reading a topic in Spark beside Spark's own Parquet reader on the same rows; needs pyspark."""
+"""Reading a topic in Spark beside Spark's own Parquet reader on the same rows; needs pyspark.
+
+With `BENCH_SPARK_JARS=connector.jar,kafka-clients.jar,…` in the environment also beside
+Spark's own Kafka source, on the same broker.
+"""
 
 import os
 import sys
@@ -28,7 +32,8 @@ def run(options: Options) -> Iterator[Table]:
     builder = SparkSession.builder.master("local[2]").config(map=recommended_conf())
     builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
-    spark = builder.getOrCreate()
+    jars = os.environ.get("BENCH_SPARK_JARS", "")
+    spark = builder.config("spark.jars", jars).getOrCreate()
     count = options.scaled(RECORDS)
     try:
         with workshop() as directory, servers.riverlog(directory, options) as server:
@@ -40,13 +45,20 @@ def run(options: Options) -> Iterator[Table]:
                 )
                 (directory / "parquet").mkdir(exist_ok=True)
                 parquet.write_table(rows, directory / "parquet" / f"{partition}.parquet")
-            yield _batch(options, spark, bootstrap, directory / "parquet", count)
+            yield _batch(options, spark, bootstrap, directory / "parquet", count, bool(jars))
             yield _stream(options, spark, bootstrap, directory / "checkpoint")
     finally:
         spark.stop()
 
 
-def _batch(options: Options, spark: SparkSession, bootstrap: str, files: Path, count: int) -> Table:
+def _batch(
+    options: Options,
+    spark: SparkSession,
+    bootstrap: str,
+    files: Path,
+    count: int,
+    has_connector: bool,
+) -> Table:
     table = Table(f"Spark, local[2]: {count:,} records of {RECORD_BYTES} B and a key into noop")
     source = spark.read.format("riverlog").options(**_source(bootstrap))
 
@@ -62,14 +74,19 @@ def _batch(options: Options, spark: SparkSession, bootstrap: str, files: Path, c
         "Parquet": lambda: read(spark.read.parquet(str(files))),
         "riverlog, values alone": lambda: read(source.schema("value binary").load()),
     }
+    if has_connector:
+        connector = spark.read.format("kafka").options(**_source(bootstrap)).load()
+        variants["Spark's Kafka source"] = lambda: read(connector)
     for warm_up in variants.values():
         warm_up()
     found = interleaved(table, options.rounds, variants)
     for what, samples in found.items():
         table.add(what, samples, "M rows/s")
-    table.add(
-        "riverlog to Parquet", ratios(found["riverlog"], found["Parquet"]), "", at_least(0.75)
-    )
+    ours = found["riverlog"]
+    table.add("riverlog to Parquet", ratios(ours, found["Parquet"]), "", at_least(0.75))
+    if has_connector:
+        theirs = found["Spark's Kafka source"]
+        table.add("riverlog to Spark's Kafka source", ratios(ours, theirs), "", at_least(1.5))
     return table
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import riverlog
 from benchmarks import servers
@@ -72,13 +73,16 @@ def _over_loopback(options: Options, directory: Path) -> Table:
 
 
 def fill(bootstrap: str, topic: str, count: int) -> None:
-    """A topic of two partitions with so many records, each with a key of 16 bytes."""
-    value = bytes(RECORD_BYTES)
+    """A topic of two partitions with so many records, each with a key of 16 bytes.
+
+    No value is like another: nobody shall win by telling that they repeat.
+    """
+    chance = Random(count)
     with riverlog.connect(bootstrap) as client:
         client.topics.create(topic, partitions=2)
         for first in range(0, count, PUBLISHED_AT_ONCE):
-            numbers = range(first, min(first + PUBLISHED_AT_ONCE, count))
-            client.publish_batch(
-                topic,
-                [NewRecord(value, key=f"{each:016}", partition=each % 2) for each in numbers],
-            ).results()
+            records = [
+                NewRecord(chance.randbytes(RECORD_BYTES), key=f"{number:016}", partition=number % 2)
+                for number in range(first, min(first + PUBLISHED_AT_ONCE, count))
+            ]
+            client.publish_batch(topic, records).results()

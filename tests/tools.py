@@ -27,10 +27,11 @@ COMMANDS = {
     "apache-kafka": ("java", "javac", "mvn"),
     "node": ("node", "npm"),
     "spark": ("java",),
+    "spark-jvm-connector": ("java", "mvn"),
 }
 
 # The Python package without which it cannot be run either.
-PACKAGES = {"spark": "pyspark"}
+PACKAGES = {"spark": "pyspark", "spark-jvm-connector": "pyspark"}
 
 
 def lacking(tool: str) -> str | None:
@@ -72,6 +73,12 @@ def apache_kafka() -> Path:
     manifests = [source / "pom.xml", source / "Node.java", source / "Tools.java"]
     command = f"{' '.join(COPY_JARS)} && javac -cp 'jars/*' -d classes *.java"
     return _installed("apache-kafka", manifests, ["sh", "-c", command])
+
+
+def spark_kafka_connector() -> Path:
+    """A directory whose `jars` has Spark's own Kafka connector, to compare ours with."""
+    source = REPOSITORY / "tests" / "spark" / "jvm_connector"
+    return _installed("spark-jvm-connector", [source / "pom.xml"], COPY_JARS)
 
 
 def _installed(name: str, manifests: Sequence[Path], command: Sequence[str]) -> Path:
