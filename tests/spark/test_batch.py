@@ -151,7 +151,7 @@ def test_the_option_topic_beats_the_column(spark: "SparkSession", broker: riverl
             {
                 "subscribe": "orders",
                 "kafka.bootstrap.servers": "127.0.0.1:1",
-                "kafka.default.api.timeout.ms": "50",
+                "kafka.default.api.timeout.ms": "1000",
             },
             "127.0.0.1:1: connection refused",
         ),

@@ -186,7 +186,7 @@ def test_a_broker_that_is_not_there_is_said_to_be() -> None:
     from riverlog.tables.brokers import SETTINGS, Brokers
 
     with (
-        Brokers("127.0.0.1:1", SETTINGS._replace(timeout_ms=50)) as brokers,
+        Brokers("127.0.0.1:1", SETTINGS._replace(timeout_ms=1000)) as brokers,
         pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: connection refused"),
     ):
         brokers.topics()
