@@ -14,8 +14,14 @@ from riverlog.records.builder import build_batch
 from riverlog.records.compression import Codec
 from riverlog.records.record import Record
 from tests.cli.data_on_disk import batch, batches
+from tests.tools import require
 
-pytestmark = pytest.mark.skipif(library() is None, reason="the C kernel was not built")
+
+@pytest.fixture(autouse=True, scope="module")
+def _kernel() -> None:
+    """Where there is no C compiler the audit has nothing of its own to test."""
+    require("cc")
+    assert library() is not None, "the kernel was not built: install the package again"
 
 
 def stretch_of(path: Path, data: bytes, *, is_sealed: bool = True) -> Stretch:
