@@ -51,6 +51,19 @@ After each reason, the fields: Apache Kafka's value, then ours.
 """
 NOT_YET = "### Different until it is done\n"
 
+ELSEWHERE = """\
+## Different where no reply shows it
+
+* `acks=1` and `acks=0` are synced like `acks=all`, only later than the reply; consumers see what is
+  durable, and nothing else.
+* By age, retention takes one segment of a partition in a pass: a clock that jumps deletes little.
+  A record's time counts at most up to its arrival, so one from the future keeps nothing for ever.
+* A partition remembers 20,000 idempotent producers, those silent for longest are forgotten first,
+  and all after a day of silence by the broker's clock.
+* `__consumer_offsets` has 4 partitions; it is kept short by the broker, without compaction.
+* A new group waits 100 ms for more members, where Kafka waits 3 s.
+"""
+
 MISSING = """\
 ## Not there yet
 
@@ -78,6 +91,7 @@ def render() -> str:
             *_declared(one for one in DIFFERENCES if one.is_meant),
             NOT_YET,
             *_declared(one for one in DIFFERENCES if not one.is_meant),
+            ELSEWHERE,
             MISSING.format(missing=", ".join(_name(key) for key in ApiKey if key not in served())),
         ]
     )
