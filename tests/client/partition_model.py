@@ -10,7 +10,11 @@ class OutOfSequence(Exception):
 
 
 class PartitionModel:
-    """Keeps what is appended; takes no batch out of sequence, and none twice."""
+    """Keeps what is appended; takes no batch out of sequence, and none twice.
+
+    A producer that it has nothing of may begin with any sequence, as with every broker: what it
+    sent before may have been removed.
+    """
 
     def __init__(self) -> None:
         self.log: list[bytes | None] = []
@@ -31,7 +35,7 @@ class PartitionModel:
         for known, known_count, offset in recent:
             if (known, known_count) == (sequence, count):
                 return offset
-        expected = recent[-1][0] + recent[-1][1] if recent else 0
+        expected = recent[-1][0] + recent[-1][1] if recent else sequence
         if sequence != expected:
             raise OutOfSequence(f"{sequence} instead of {expected}")
         offset = len(self.log)

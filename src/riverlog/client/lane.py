@@ -3,8 +3,9 @@
 Batches carry sequence numbers, and the broker takes no batch out of sequence and none twice. So up
 to five may be under way at once; when one is not taken, all answers are awaited, and what is left
 is sent again from the first on, with the same numbers. A batch that is given up leaves a gap that
-the broker would never pass: the lane then goes on under a new producer id. Decides only; whoever
-owns a lane sends and listens.
+the broker would never pass: the lane then goes on under a new producer id. A broker that has
+nothing of a producer takes any batch for its first, so the first one goes alone. Decides only;
+whoever owns a lane sends and listens.
 """
 
 import asyncio
@@ -109,6 +110,8 @@ class Lane:
         self._sent: list[Batch] = []
         self._unanswered = 0
         self._next_sequence = 0
+        # Whether the partition has a batch of this identity, and so knows what comes next.
+        self._is_known = False
         self._trouble: Exception | None = None
 
     @property
@@ -147,7 +150,7 @@ class Lane:
             self._unsent and not self._unsent[0].was_tried and self._unsent[0].deadline.has_passed
         ):
             self._unsent.popleft().finish(-1, self._given_up())
-        if not self._unsent or self._unanswered >= IN_FLIGHT_MAX:
+        if not self._unsent or self._unanswered >= (IN_FLIGHT_MAX if self._is_known else 1):
             return None
         batch = self._unsent.popleft()
         if batch.base_sequence is None:
@@ -163,6 +166,7 @@ class Lane:
         """The batch is in the log."""
         self._sent.remove(batch)
         self._unanswered -= 1
+        self._is_known = True
         self._trouble = None
         self._backoff.reset()
         batch.finish(base_offset)
@@ -261,6 +265,7 @@ class Lane:
         self.spent = self.identity or self.spent
         self.identity = None
         self._next_sequence = 0
+        self._is_known = False
         for batch in self._unsent:
             batch.base_sequence = None
             batch.encoded = None
