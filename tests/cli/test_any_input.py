@@ -1,12 +1,15 @@
 """Whatever is typed, set or written into a file: an exit code, one line at most, no traceback."""
 
+import io
 from pathlib import Path
+from unittest import mock
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from riverlog.cli.arguments import flags_of
 from riverlog.cli.commands import COMMANDS, parser_of
+from riverlog.cli.main import main
 from riverlog.settings.declaration import DECLARED
 from tests.cli.running import Ended, run_here
 
@@ -43,6 +46,36 @@ def test_any_flags_of_a_command_with_any_values(
     name: str, flags: list[tuple[str, list[str]]]
 ) -> None:
     check(run_here(name, *(word for flag, given_ in flags for word in (flag, *given_))))
+
+
+# Nobody listens there: whatever is well formed ends with one line, when a second has passed.
+NOWHERE = ["--bootstrap", "127.0.0.1:1", "--timeout", "1"]
+ASKING = ["topic", "produce", "consume", "group"]
+ASKING_FLAGS = sorted(set(flags_of(parser_of(*ASKING))) - {"--bootstrap", "-b", "--timeout"})
+VERBS = ["create", "list", "describe", "alter", "delete", "reset-offsets"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(ASKING),
+    st.lists(values | st.sampled_from(VERBS), max_size=2),
+    st.lists(st.tuples(st.sampled_from(ASKING_FLAGS), st.lists(values, max_size=2)), max_size=3),
+)
+def test_any_words_for_a_command_that_asks_a_broker(
+    name: str, words: list[str], flags: list[tuple[str, list[str]]]
+) -> None:
+    given_ = [word for flag, values_ in flags for word in (flag, *values_)]
+    # Records are bytes: the commands read and write below the text of the standard streams.
+    err = io.StringIO()
+    with (
+        mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one line\n"))),
+        mock.patch("sys.stdout", io.TextIOWrapper(io.BytesIO())),
+        mock.patch("sys.stderr", err),
+    ):
+        code = main([name, *words, *given_, *NOWHERE])
+    assert code in (0, 1, 2)
+    assert "Traceback" not in err.getvalue()
+    assert err.getvalue().count("\n") == (code != 0), err.getvalue()
 
 
 @settings(deadline=None)
