@@ -78,6 +78,23 @@ def test_any_words_for_a_command_that_asks_a_broker(
     assert err.getvalue().count("\n") == (code != 0), err.getvalue()
 
 
+# What comes last counts: with these, neither of them ever begins.
+STARTING = {"serve": ["--listen", "nowhere"], "doctor": ["--data", "/no/such/place"]}
+STARTING_FLAGS = sorted(set(flags_of(parser_of(*STARTING))))
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(sorted(STARTING)),
+    st.lists(st.tuples(st.sampled_from(STARTING_FLAGS), st.lists(values, max_size=2)), max_size=4),
+)
+def test_any_flags_of_a_command_that_starts_something(
+    name: str, flags: list[tuple[str, list[str]]]
+) -> None:
+    given_ = [word for flag, values_ in flags for word in (flag, *values_)]
+    check(run_here(name, *given_, *STARTING[name]))
+
+
 @settings(deadline=None)
 @given(
     st.dictionaries(
