@@ -9,7 +9,7 @@ JOBS   ?= 2
 SPARK  := $(shell java -version >/dev/null 2>&1 && echo $(VENV)/.spark)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format lint types layers bench lock clean
+.PHONY: help run test check format lint types layers bench pipeline java lock clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,12 +34,19 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-cache >$(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
 
-bench: $(VENV)/.dev ## Take the figures in benchmarks/
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.bench ## Measure Riverlog beside its peers, into docs/benchmarks.md (BENCH=--quick tries it)
+	@$(BIN)/python -m benchmarks.peers $(BENCH)
+
+pipeline: java $(VENV)/.spark ## Show it at work: a million orders through Spark, kill -9 midway, every total checked (ROWS= KEEP=)
+	@$(BIN)/python -m examples.pipeline $(if $(ROWS),--rows $(ROWS)) $(if $(KEEP),--keep $(KEEP)) $(ARGS)
+
+java:
+	@java -version >/dev/null 2>&1 || test -x "$(JAVA_HOME)/bin/java" || { echo "make pipeline needs Java 17 or newer:" \
+	  "install one, for example with apt install openjdk-17-jre-headless, or set JAVA_HOME"; exit 2; }
 
 lock: ## Rewrite the pinned requirements from requirements/*.in
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install -q uv
-	@for name in run dev spark; do $(VENV)-lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 \
+	@for name in run dev spark spark42 bench; do $(VENV)-lock/bin/uv pip compile -q --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-lock
@@ -52,7 +59,7 @@ $(VENV)/bin/python:
 	  || { echo "Riverlog needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: requirements/run.txt pyproject.toml setup.py src/riverlog/kernel/decode.c | $(VENV)/bin/python
+$(VENV)/.run: requirements/run.txt pyproject.toml setup.py $(wildcard src/riverlog/kernel/*.[ch]) | $(VENV)/bin/python
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -63,4 +70,8 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 
 $(VENV)/.spark: requirements/spark.txt $(VENV)/.dev
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/spark.txt
+	@touch $@
+
+$(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	@touch $@

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 TOOLS = REPOSITORY / ".tools"
-INSTALL_S_MAX = 240
+INSTALL_S_MAX = 600
 COPY_JARS = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
 
 # What a tool is run by, where that is not one command of the same name.
@@ -28,10 +29,11 @@ COMMANDS = {
     "node": ("node", "npm"),
     "spark": ("java",),
     "spark-jvm-connector": ("java", "mvn"),
+    "pyyaml": (),
 }
 
 # The Python package without which it cannot be run either.
-PACKAGES = {"spark": "pyspark", "spark-jvm-connector": "pyspark"}
+PACKAGES = {"spark": "pyspark", "spark-jvm-connector": "pyspark", "pyyaml": "yaml"}
 
 
 def lacking(tool: str) -> str | None:
@@ -79,6 +81,14 @@ def spark_kafka_connector() -> Path:
     """A directory whose `jars` has Spark's own Kafka connector, to compare ours with."""
     source = REPOSITORY / "tests" / "spark" / "jvm_connector"
     return _installed("spark-jvm-connector", [source / "pom.xml"], COPY_JARS)
+
+
+def oldest_spark() -> Path:
+    """A directory whose `packages` has the oldest PySpark that we work with, to put before ours."""
+    requirements = REPOSITORY / "requirements" / "spark42.txt"
+    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    command += ["--require-hashes", "--target", "packages", "-r", requirements.name]
+    return _installed("spark42", [requirements], command)
 
 
 def _installed(name: str, manifests: Sequence[Path], command: Sequence[str]) -> Path:

@@ -51,6 +51,7 @@ COMMANDS = {
     "consume": Listed("riverlog.cli.consume", "print the records of a topic"),
     "group": Listed("riverlog.cli.group", "list, describe, reset and delete consumer groups"),
     "job": Listed("riverlog.cli.job", "import, export and audit whole topics"),
+    "pipeline": Listed("riverlog.cli.pipeline", "make, check, run and show pipelines on Spark"),
     "config": Listed("riverlog.cli.config", "show every setting, and where its value comes from"),
     "inspect": Listed("riverlog.cli.inspect", "look at the files of a broker, and verify them"),
     "doctor": Listed("riverlog.cli.doctor", "say what this disk and machine can do"),

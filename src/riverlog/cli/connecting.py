@@ -27,6 +27,11 @@ def add_connection(parser: Parser) -> None:
         default=environment().get(VARIABLE, DEFAULT),
         help=f"the brokers, or set {VARIABLE} [%(default)s]",
     )
+    add_timeout(parser)
+
+
+def add_timeout(parser: Parser) -> None:
+    """Adds `--timeout` alone, for brokers that are named elsewhere."""
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
