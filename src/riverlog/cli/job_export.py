@@ -5,6 +5,7 @@ import os
 
 from riverlog.cli.arguments import Parser, whole_number
 from riverlog.cli.connecting import add_connection
+from riverlog.cli.job_spark import add_place, choose_master
 from riverlog.cli.places import place_of
 from riverlog.cli.progress import Progress
 from riverlog.cli.refusals import WELL
@@ -16,12 +17,16 @@ which pyarrow, DuckDB, Polars and Spark read as one table. The columns are those
 Kafka source; the directories tell the partition.
 
 Another run adds what is new since. Each file and the offset it ends at become part of the table
-together, so that no row is missing or there twice, wherever a run was cut off."""
+together, so that no row is missing or there twice, wherever a run was cut off.
+
+Large topics are written by Spark's executors, if Spark can run here (see --on); the table is the
+same."""
 EXAMPLES = """\
 Examples:
   riverlog job export orders ./orders-table
   riverlog job export orders ./orders-table --columns key,value,offset,timestamp
-  riverlog job export orders ./last-week --from 2026-01-24T00:00:00 --until 2026-01-31T00:00:00"""
+  riverlog job export orders ./last-week --from 2026-01-24T00:00:00 --until 2026-01-31T00:00:00
+  riverlog job export orders /shared/orders-table --master spark://host:7077"""
 
 
 def describe(parser: Parser) -> None:
@@ -55,6 +60,7 @@ def describe(parser: Parser) -> None:
         help="go on if records were deleted before they could be exported",
     )
     parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+    add_place(parser)
     add_connection(parser)
 
 
@@ -86,9 +92,24 @@ def run(options: argparse.Namespace) -> int:
             disk = OsDisk()
             directory = ExportDirectory(disk, path)
             plan = export.make_plan(brokers, options.topic, directory.manifest, asked)
-            with Progress(f"exporting {options.topic}", plan.offset_count) as progress:
-                read = export.reader_of(brokers, options.topic)
-                done = export.run(plan, disk, directory, read, progress.advance)
+            # Nothing new is nothing to start Spark for.
+            master = (
+                choose_master(options, lambda: export.size_estimate(brokers, plan))
+                if plan.pieces
+                else None
+            )
+            title = f"exporting {options.topic}"
+            if master is None:
+                with Progress(title, plan.offset_count) as progress:
+                    read = export.reader_of(brokers, options.topic)
+                    done = export.run(plan, disk, directory, read, progress.advance)
+            else:
+                from riverlog.jobs.on_spark import exporting
+                from riverlog.jobs.on_spark.session import spark_context
+
+                source = (options.bootstrap, settings)
+                with spark_context(master) as spark, Progress(title, plan.offset_count) as bar:
+                    done = exporting.run(spark, plan, directory, source, bar.advance)
     if options.json:
         print_json(done)
     else:

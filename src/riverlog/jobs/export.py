@@ -89,6 +89,18 @@ def make_plan(brokers: Brokers, topic: str, found: Manifest | None, asked: Asked
     return Plan(manifest, tuple(pieces))
 
 
+def size_estimate(brokers: Brokers, plan: Plan) -> int:
+    """About how many bytes there are to read, by the first of the longest piece."""
+    if not plan.pieces:
+        return 0
+    longest = max(plan.pieces, key=lambda piece: piece.end - piece.start)
+    with brokers.reading(plan.manifest.topic, {longest.partition: longest.start}) as reading:
+        found = [header for each in reading.next() for _, header in each.batches]
+    offset_count = sum(header.next_offset - header.base_offset for header in found)
+    size_bytes = sum(header.size_bytes for header in found)
+    return size_bytes * plan.offset_count // max(offset_count, 1)
+
+
 def write(piece: Piece, columns: tuple[str, ...], read: Read, create: Create) -> Iterator[DataFile]:
     """Writes the files of a piece, of a table with these columns; nothing of it counts yet."""
     in_files = tuple(name for name in columns if name != PARTITION)

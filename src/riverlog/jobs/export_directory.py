@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from riverlog.jobs.errors import JobFailed, JobRefused
 from riverlog.jobs.export_manifest import DataFile, Manifest
-from riverlog.stores.disk import Disk, File
+from riverlog.stores.disk import Disk, File, opened
 from riverlog.stores.small_file import DamagedFile, read_small_file, write_small_file
 
 NOTES = "_riverlog"
@@ -52,6 +52,31 @@ class ExportDirectory:
         self.manifest = manifest
         self._move(added)
 
+    def adopt(self, file: DataFile, attempt: str) -> None:
+        """Takes what one attempt has staged for the file that will be committed.
+
+        Raises `JobFailed` if it is not there as it was told of.
+        """
+        made = f"{self._staged}/{staged_name(file)}{attempt}"
+        try:
+            with opened(self._disk.open(made)) as found:
+                is_whole = found.size() == file.size_bytes
+        except FileNotFoundError:
+            is_whole = False
+        if not is_whole:
+            raise JobFailed(
+                f"{made} was written, and is not here: all machines have to share {self.path}"
+            )
+        self._disk.rename(made, f"{self._staged}/{staged_name(file)}")
+
+    def discard_staged(self) -> None:
+        """Removes files that never came to a commit, such as those of attempts that failed."""
+        files = () if self.manifest is None else self.manifest.files
+        committed = {staged_name(file) for file in files}
+        for name in self._disk.list(self._staged):
+            if name not in committed:
+                self._disk.remove(f"{self._staged}/{name}")
+
     def _read(self) -> Manifest | None:
         try:
             return Manifest.from_bytes(read_small_file(self._disk, f"{self._notes}/{MANIFEST}"))
@@ -76,11 +101,10 @@ class ExportDirectory:
 
     def _finish(self) -> None:
         """Ends the moves of the last commit, and removes files that never came to one."""
+        self.discard_staged()
         files = () if self.manifest is None else self.manifest.files
         staged = set(self._disk.list(self._staged))
         committed = [file for file in files if staged_name(file) in staged]
-        for name in sorted(staged - {staged_name(file) for file in committed}):
-            self._disk.remove(f"{self._staged}/{name}")
         if committed:
             # Who was killed has perhaps not synced the manifest we see, and a move must not
             # outlive it.
@@ -118,13 +142,13 @@ class ExportDirectory:
             self._durable_directories.add(name)
 
 
-def create_staged(disk: Disk, path: str, file: DataFile) -> File:
+def create_staged(disk: Disk, path: str, file: DataFile, attempt: str = "") -> File:
     """Makes a file of the table at `path` that is no part of it yet.
 
     Whoever writes needs no more than the path: it may be another process than the one that
-    commits.
+    commits. Several that may write the same file name their `attempt`, and one is adopted.
     """
-    staged = f"{path}/{NOTES}/{STAGED}/{staged_name(file)}"
+    staged = f"{path}/{NOTES}/{STAGED}/{staged_name(file)}{attempt}"
     if disk.exists(staged):
         disk.remove(staged)
     return disk.create(staged)

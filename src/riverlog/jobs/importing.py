@@ -82,6 +82,28 @@ def close_all(opened: Sequence[Opened]) -> None:
         file.rows.close()
 
 
+class Sending:
+    """Records on their way to a topic, of which only so many may be unconfirmed."""
+
+    def __init__(self, client: Client, topic: str, on_durable: Callable[[int], None]) -> None:
+        self._client = client
+        self._topic = topic
+        self._on_durable = on_durable
+        self._ahead: deque[SyncPublishing] = deque()
+
+    def send(self, records: Sequence[NewRecord]) -> None:
+        """Sends more; raises `ClientError`, perhaps for what was sent before."""
+        self._ahead.append(self._client.publish_batch(self._topic, records))
+        self.settle(AHEAD_MAX)
+
+    def settle(self, left: int = 0) -> None:
+        """Returns when no more than so many calls of `send` are unconfirmed."""
+        while len(self._ahead) > left:
+            publishing = self._ahead.popleft()
+            publishing.results()
+            self._on_durable(len(publishing))
+
+
 class Import:
     """One run. `counts` are true at any time, also after a failure."""
 
@@ -105,27 +127,36 @@ class Import:
 
     def publish(self, opened: Sequence[Opened], client: Client, topic: str) -> None:
         """Publishes all rows; raises `JobFailed`. Those before a bad row are in the topic then."""
-        ahead: deque[SyncPublishing] = deque()
-
-        def settle(left: int) -> None:
-            while len(ahead) > left:
-                publishing = ahead.popleft()
-                publishing.results()
-                self._count(published=len(publishing))
-
+        sending = Sending(client, topic, lambda count: self._count(published=count))
         try:
             try:
                 for records in self._batches(opened):
-                    ahead.append(client.publish_batch(topic, records))
-                    settle(AHEAD_MAX)
+                    sending.send(records)
             except JobFailed as failure:
-                settle(0)
+                sending.settle()
                 raise JobFailed(f"{failure}; {self._told(topic)}") from None
-            settle(0)
+            sending.settle()
         except ClientError as error:
             if not self.counts.published:
                 raise
             raise JobFailed(f"{error}; {self._told(topic)}") from error
+
+    def records_of(self, file: Opened) -> Iterator[NewRecord]:
+        """The records of a file that are not in the topic; raises `JobFailed` for a bad row."""
+        present = self._present.get(file.name, RowSet())
+        shape, import_id = self._asked.shape, self._asked.import_id
+        for row in file.rows.rows():
+            if isinstance(row, BadRow):
+                self._leave_out(file, row)
+                continue
+            if row.number in present:
+                self._count(present=1)
+                continue
+            marks = () if import_id is None else ((HEADER, mark(import_id, file.name, row.number)),)
+            try:
+                yield shape.record(row, *marks)
+            except BadValue as error:
+                self._leave_out(file, BadRow(row.number, str(error)))
 
     def _told(self, topic: str) -> str:
         if not self.counts.published:
@@ -158,25 +189,9 @@ class Import:
         """Each record, and how much of all files was read by then."""
         read_bytes = 0
         for file in opened:
-            for record in self._records_of(file):
+            for record in self.records_of(file):
                 yield record, read_bytes + file.rows.read_bytes
             read_bytes += file.rows.read_bytes
-
-    def _records_of(self, file: Opened) -> Iterator[NewRecord]:
-        present = self._present.get(file.name, RowSet())
-        shape, import_id = self._asked.shape, self._asked.import_id
-        for row in file.rows.rows():
-            if isinstance(row, BadRow):
-                self._leave_out(file, row)
-                continue
-            if row.number in present:
-                self._count(present=1)
-                continue
-            marks = () if import_id is None else ((HEADER, mark(import_id, file.name, row.number)),)
-            try:
-                yield shape.record(row, *marks)
-            except BadValue as error:
-                self._leave_out(file, BadRow(row.number, str(error)))
 
     def _leave_out(self, file: Opened, row: BadRow) -> None:
         if self._on_bad is None:

@@ -153,27 +153,43 @@ class CsvRows:
         self._file.close()
 
 
+class Lines(NamedTuple):
+    """The lines of a file that begin from `start` on and before `end`, and the rows before them."""
+
+    start: int = 0
+    end: int | None = None
+    rows_before: int = 0
+
+
 class JsonRows:
     """A JSON object on every line. It is kept as it is: numbers lose no digits."""
 
     columns: None = None
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, lines: Lines | None = None) -> None:
         self._file = open(path, "rb")  # noqa: SIM115 - `close` is for that.
+        self._lines = lines or Lines()
         self.read_bytes = 0
 
     def rows(self) -> Iterator[Row | BadRow]:
-        number = 0
-        for line in self._file:
-            if self.read_bytes == 0:
-                text = line.removeprefix(_BYTE_ORDER_MARK).strip()
-            else:
-                text = line.strip()
-            self.read_bytes += len(line)
-            if not text:
-                continue
-            number += 1
+        for number, text in enumerate(self.texts(), self._lines.rows_before + 1):
             yield _json_row(number, text)
+
+    def texts(self) -> Iterator[bytes]:
+        """Every row as it is written."""
+        position = self._lines.start
+        if position:
+            # From the last byte of the line before: perhaps it ends there, perhaps only later.
+            self._file.seek(position - 1)
+            position += len(self._file.readline()) - 1
+        for line in self._file:
+            if self._lines.end is not None and position >= self._lines.end:
+                return
+            text = (line if position else line.removeprefix(_BYTE_ORDER_MARK)).strip()
+            position += len(line)
+            self.read_bytes = position - self._lines.start
+            if text:
+                yield text
 
     def close(self) -> None:
         self._file.close()
