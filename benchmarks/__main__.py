@@ -17,9 +17,9 @@ from benchmarks.table import Table
 
 NAMES = [
     "codec", "imports", "embedded", "batched", "durable", "publishers", "footprint", "partitions",
-    "groups", "tables",
+    "groups", "tables", "pressure",
 ]  # fmt: skip
-ONLY_BY_NAME = ["profiled", "spark"]
+ONLY_BY_NAME = ["profiled", "spark", "spark_jobs"]
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"all but the last two of {', '.join(NAMES + ONLY_BY_NAME)}",
+        help=f"all but the last {len(ONLY_BY_NAME)} of {', '.join(NAMES + ONLY_BY_NAME)}",
     )
     parser.add_argument("--quick", action="store_true", help="try it out in a few seconds each")
     parser.add_argument(

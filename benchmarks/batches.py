@@ -44,10 +44,12 @@ def full_batch(record_bytes: int, batch_bytes: int = FULL_BATCH_BYTES) -> tuple[
     return batch_of(record_bytes, count), count
 
 
-def produce_request(topic: str, partition: int, batch: bytes) -> ProduceRequest:
+def produce_request(
+    topic: str, partition: int, batch: bytes, acks: int = ACKS_ALL
+) -> ProduceRequest:
     data = PartitionProduceData(index=partition, records=batch)
     topics = [TopicProduceData(name=topic, partition_data=[data])]
-    return ProduceRequest(acks=ACKS_ALL, timeout_ms=30_000, topic_data=topics)
+    return ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=topics)
 
 
 def produce_frames(topic: str, partitions: Iterable[int], batch: bytes) -> list[bytes]:

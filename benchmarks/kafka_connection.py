@@ -2,7 +2,7 @@
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from benchmarks.batches import PRODUCE_VERSION, produce_request
 from riverlog.protocol.headers import read_response, request_frame
 from riverlog.protocol.messages.create_topics import (
     CreatableTopic,
+    CreatableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
@@ -26,6 +27,7 @@ from riverlog.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from riverlog.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from riverlog.protocol.messages.produce import ProduceResponse
 
 REPLY_S_MAX = 120
@@ -46,13 +48,18 @@ class KafkaConnection:
         self._socket = connected
         self._received = connected.makefile("rb")
 
-    def create_topic(self, name: str, partition_count: int = 1) -> None:
+    def create_topic(
+        self, name: str, partition_count: int = 1, configs: Mapping[str, str] | None = None
+    ) -> None:
         topic = CreatableTopic(
             name=name,
             num_partitions=partition_count,
             replication_factor=1,
             assignments=[],
-            configs=[],
+            configs=[
+                CreatableTopicConfig(name=config, value=value)
+                for config, value in (configs or {}).items()
+            ],
         )
         reply = self._ask(CreateTopicsRequest(topics=[topic]), 5, CreateTopicsResponse)
         _check(reply.topics[0].error_code)
@@ -92,6 +99,11 @@ class KafkaConnection:
         found = self._ask(request, 6, ListOffsetsResponse).topics[0].partitions[0]
         _check(found.error_code)
         return found.offset
+
+    def broker_ports(self) -> list[int]:
+        """Where the members of the cluster are that take requests."""
+        reply = self._ask(MetadataRequest(topics=[]), 12, MetadataResponse)
+        return [broker.port for broker in reply.brokers]
 
     def fetch(self, topic: str, offset: int) -> bytes:
         """The batches from `offset` on, about a mebibyte of them; there is at least one."""

@@ -116,8 +116,19 @@ def file_system(path: Path) -> str:
 def description() -> dict[str, object]:
     """What a reader must know to compare: only ratios carry over to another machine."""
     return {
+        "processor": _processor(),
         "processors": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "python": platform.python_version(),
         "kernel": platform.release(),
         "file_system": file_system(REPOSITORY),
     }
+
+
+def _processor() -> str:
+    """Its name, as the kernel tells it."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()

@@ -16,6 +16,7 @@ class Options:
 
     is_quick: bool = False
     is_pinned: bool = False
+    cell_s_wanted: float | None = None
 
     @property
     def rounds(self) -> int:
@@ -24,6 +25,8 @@ class Options:
     @property
     def cell_s(self) -> float:
         """How long a cell that runs by the clock lasts."""
+        if self.cell_s_wanted is not None:
+            return self.cell_s_wanted
         return 0.2 if self.is_quick else 1.5
 
     @property

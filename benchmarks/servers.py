@@ -7,9 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.machine import REPOSITORY
@@ -32,6 +32,8 @@ class Server:
 
     process: subprocess.Popen[bytes]
     port: int
+    begun_s: float = field(default_factory=time.perf_counter)
+    """When it was started."""
 
     @property
     def pid(self) -> int:
@@ -74,15 +76,15 @@ def null_broker(
 
 
 @contextmanager
-def redis(directory: Path, options: Options) -> Iterator[Server]:
-    """Redis, which syncs its append-only file before every reply."""
+def redis(directory: Path, options: Options, append_sync: str = "always") -> Iterator[Server]:
+    """Redis, which syncs its append-only file before every reply, or every second."""
     directory.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = free_port()
     command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", str(directory)]
-    command += ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
+    command += ["--appendonly", "yes", "--appendfsync", append_sync, "--save", ""]
     # A rewrite of the file in the middle of a cell would be held against it.
     command += ["--auto-aof-rewrite-percentage", "0"]
-    process = _started(command, directory / "redis.log", options)
+    process = started(command, directory / "redis.log", options)
     server = Server(process, port)
     try:
         _await_redis(server, directory / "redis.log")
@@ -104,12 +106,12 @@ def _listening(command: list[str], directory: Path, options: Options) -> Iterato
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "server.log"
     log.unlink(missing_ok=True)
-    process = _started(command, log, options)
+    process = started(command, log, options)
     server = Server(process, 0)
     try:
         deadline = time.monotonic() + START_S_MAX
         while (listening := LISTENING.search(log.read_bytes())) is None:
-            _still_starting(process, log, deadline)
+            still_starting(process, log, deadline)
         server.port = int(listening[1])
         try:
             yield server
@@ -120,10 +122,18 @@ def _listening(command: list[str], directory: Path, options: Options) -> Iterato
         server.stop()
 
 
-def _started(command: list[str], log: Path, options: Options) -> subprocess.Popen[bytes]:
+def started(
+    command: list[str], log: Path, options: Options, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """A process that has just begun, and says what it says in `log`."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            command,
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
     if options.is_pinned:
         os.sched_setaffinity(process.pid, SERVER_PROCESSORS)
@@ -136,20 +146,21 @@ def _await_redis(server: Server, log: Path) -> None:
         try:
             told = redis_ask(server.port, "INFO", "server")
         except ConnectionRefusedError:
-            _still_starting(server.process, log, deadline)
+            still_starting(server.process, log, deadline)
             continue
         if f"process_id:{server.pid}\r".encode() not in told:
             raise DidNotStart(f"another server answers on port {server.port}")
         return
 
 
-def _still_starting(process: subprocess.Popen[bytes], log: Path, deadline: float) -> None:
+def still_starting(process: subprocess.Popen[bytes], log: Path, deadline: float) -> None:
     if process.poll() is not None or time.monotonic() > deadline:
         raise DidNotStart(log.read_text(errors="replace"))
     time.sleep(POLL_S)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listened on a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -31,13 +31,20 @@ class Syncs:
         return f"{self.count:,} sync calls for {things:,} {name}s, {self.count / things:.3f} each"
 
 
-def syncs_during(pid: int, directory: Path, work: Callable[[], T]) -> tuple[Syncs, T]:
-    """Counts the sync calls of a process while `work` is done. The work itself is slowed down."""
+def syncs_during(
+    pid: int, directory: Path, work: Callable[[], T], held_up_ms: int = 0
+) -> tuple[Syncs, T]:
+    """Counts the sync calls of a process while `work` is done. The work itself is slowed down.
+
+    Each call can be held up: what waits for it then shows in how long the work takes.
+    """
     if shutil.which("strace") is None:
         return Syncs(0, "strace is not installed"), work()
     trace, said = directory / "strace.out", directory / "strace.err"
     with said.open("wb") as errors:
         command = ["strace", "-f", "-e", f"trace={CALLS}", "-o", str(trace), "-p", str(pid)]
+        if held_up_ms:
+            command += ["-e", f"inject={CALLS}:delay_exit={held_up_ms * 1000}"]
         tracer = subprocess.Popen(command, stderr=errors)
     try:
         deadline = time.monotonic() + ATTACH_S_MAX

@@ -125,6 +125,13 @@ class Table:
         }
 
 
+def spread(samples: Sequence[float]) -> str:
+    """The median with the smallest and the largest, if there are several."""
+    if len(samples) == 1:
+        return figure(samples[0])
+    return f"{figure(median(samples))} [{figure(min(samples))} .. {figure(max(samples))}]"
+
+
 def figure(value: float) -> str:
     """Three digits, or thousands set apart."""
     if value >= 1000:

@@ -10,9 +10,10 @@ import pytest
 
 from tests.tools import REPOSITORY
 
-RUN_S_MAX = 120
+RUN_S_MAX = 240
 
 NEEDS_CC = [pytest.mark.client("cc")]
+NEEDS_SPARK = [*NEEDS_CC, pytest.mark.client("spark")]
 NEEDS_REDIS = [*NEEDS_CC, pytest.mark.client("redis-server")]
 
 
@@ -29,7 +30,9 @@ NEEDS_REDIS = [*NEEDS_CC, pytest.mark.client("redis-server")]
         pytest.param("partitions", True, marks=NEEDS_CC),
         pytest.param("groups", True, marks=NEEDS_CC),
         pytest.param("tables", True),
+        pytest.param("pressure", True, marks=NEEDS_CC),
         pytest.param("profiled", True, marks=NEEDS_CC),
+        pytest.param("spark_jobs", True, marks=NEEDS_SPARK),
     ],
 )
 def test_a_benchmark_gives_rows_and_loses_nothing(
