@@ -1,4 +1,4 @@
-"""Builds the one C file. All else about the package stands in pyproject.toml.
+"""Builds the C files. All else about the package stands in pyproject.toml.
 
 The kernel is a plain shared library, loaded with ctypes: one build serves every Python of a
 platform. Where there is no C compiler it is left out, and the fallback in Python does its work.
@@ -26,11 +26,14 @@ class TagForAnyPython(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+KERNEL = ("decode", "express", "express_replies", "common_produce")
+
 setup(
     ext_modules=[
         Extension(
             "riverlog.kernel.decode",
-            ["src/riverlog/kernel/decode.c"],
+            [f"src/riverlog/kernel/{name}.c" for name in KERNEL],
+            depends=["src/riverlog/kernel/kernel.h", "src/riverlog/kernel/express.h"],
             extra_compile_args=["-O3", "-std=gnu11", "-fvisibility=hidden"],
             optional=True,
         )

@@ -15,12 +15,15 @@ class DoorLimits(NamedTuple):
     """What one listener lets its clients take; `settings/client_limits.py` tells of each."""
 
     frame_bytes_max: int = 100 * MIB
-    other_frame_bytes_max: int = 4 * MIB
+    other_frame_bytes_max: int = 1 * MIB
     connections_max: int = 10_000
+    connections_per_ip_max: int = 2**31 - 1
     requests_in_flight_max: int = 1_000
     bytes_in_flight_max: int = 256 * MIB
     bytes_held_max: int = 256 * MIB
-    unread_reply_bytes_max: int = 1 * MIB
+    unread_reply_bytes_max: int = 64 * KIB
+    unread_replies_bytes_max: int = 256 * MIB
+    fetch_bytes_max: int = 16 * MIB
     idle_ms_max: int = 600_000
     shutdown_ms_max: int = 10_000
 

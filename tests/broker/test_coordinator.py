@@ -9,7 +9,12 @@ from riverlog.broker.broker import Broker
 from riverlog.broker.internal_topics import OFFSETS_TOPIC
 from riverlog.groups.attending import Caller, Sync
 from riverlog.groups.decision import Joined, Refused, Reply, Synced
-from riverlog.groups.errors import CoordinatorLoading, GroupError, UnknownMember
+from riverlog.groups.errors import (
+    CoordinatorLoading,
+    CoordinatorUnavailable,
+    GroupError,
+    UnknownMember,
+)
 from riverlog.groups.facts import OffsetCommitted
 from riverlog.groups.group import State
 from riverlog.groups.members import Profile
@@ -255,3 +260,32 @@ async def test_a_log_of_many_commits_is_condensed_to_what_matters() -> None:
         (TOPIC, 1): 1,
     }
     await broker.close()
+
+
+async def test_there_are_no_more_groups_than_may_be() -> None:
+    broker = await open_broker(new_disk(), group_settings=GroupSettings(groups_max=1))
+    await broker.create_topic(TOPIC, 1, {})
+    await broker.coordinator.prepare()
+    await commit(broker, 1)
+    await commit(broker, 2)
+    with pytest.raises(CoordinatorUnavailable, match="1 groups"):
+        await commit(broker, 1, "another")
+    with pytest.raises(CoordinatorUnavailable, match="1 groups"):
+        join_with(broker, "another", b"")
+    await broker.close()
+
+
+async def test_what_members_say_of_themselves_is_bounded_over_all_groups() -> None:
+    settings = GroupSettings(members_bytes_max=15_000)
+    broker = await open_broker(new_disk(), group_settings=settings)
+    await broker.coordinator.prepare()
+    join_with(broker, "first", bytes(10_000))
+    with pytest.raises(CoordinatorUnavailable, match="10005 bytes"):
+        join_with(broker, "second", bytes(5_000))
+    join_with(broker, "second", bytes(10))
+    await broker.close()
+
+
+def join_with(broker: Broker, group: str, metadata: bytes) -> None:
+    profile = PROFILE._replace(protocols=(("range", metadata),))
+    broker.coordinator.join(group, profile, "consumer", lambda _reply: None, returns_with_id=False)

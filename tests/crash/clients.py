@@ -11,6 +11,7 @@ from riverlog.records.batch import read_header
 from riverlog.records.builder import build_batch
 from riverlog.records.record import Record, iterate
 from riverlog.testing import history
+from riverlog.testing.gathered import Gathered
 from riverlog.testing.history import Acks
 from tests.crash.story import TOPIC, Batch, Producer, Story
 
@@ -45,32 +46,63 @@ class Producing:
             except OSError:
                 self._story.refusals[self._partition] += 1
                 continue
-            for batch in list(producer.unanswered):
+            due = [
+                batch
+                for batch in producer.unanswered
                 # Now and then an impatient client repeats what is still under way.
-                if not batch.is_in_flight or (producer.is_idempotent and chance.happens(0.1)):
+                if not batch.is_in_flight or (producer.is_idempotent and chance.happens(0.1))
+            ]
+            while len(producer.unanswered) < producer.unanswered_max:
+                due.append(producer.new_batch(chance))
+                producer.unanswered.append(due[-1])
+                if chance.happens(0.6):
+                    break
+            if chance.happens(0.5) or not self._send_together(log, due):
+                for batch in due:
                     self._send(log, batch)
-            if len(producer.unanswered) < producer.unanswered_max:
-                batch = producer.new_batch(chance)
-                producer.unanswered.append(batch)
-                self._send(log, batch)
+
+    def _send_together(self, log: Partition, batches: list[Batch]) -> bool:
+        """Has the broker take all of them in one piece; False if it wants to see each."""
+        if not batches:
+            return True
+        for batch in batches:
+            self._note_sent(batch)
+        base_offset = log.next_offset
+        end_offset = self._broker.append_all(log, Gathered(list(map(self._encode, batches))))
+        if end_offset is None:
+            return False
+        for batch in batches:
+            batch_end = base_offset + len(batch.records)
+            self._await(log, batch, Appended(base_offset, batch_end, -1, is_duplicate=False))
+            base_offset = batch_end
+        assert base_offset == end_offset
+        return True
+
+    def _note_sent(self, batch: Batch) -> None:
+        for record_id, payload in batch.records:
+            self._story.history.sent(record_id, self._partition, payload, self._producer.name)
+        batch.is_in_flight = True
 
     def _send(self, log: Partition, batch: Batch) -> None:
         producer, story = self._producer, self._story
-        for record_id, payload in batch.records:
-            story.history.sent(record_id, self._partition, payload, producer.name)
-        batch.is_in_flight = True
+        self._note_sent(batch)
         try:
             appended = self._broker.append(log, self._encode(batch))
         except (StorageFailed, LogClosed):
             self._failed(batch)
             return
-        except OutOfOrderSequence:
-            # One before it is missing: it is yet to be sent again, or gone for good.
-            batch.is_in_flight = False
-            producer.has_given_up |= batch is producer.unanswered[0]
+        except OutOfOrderSequence as error:
+            # The first may have been answered in vain and be deleted since. What follows one that
+            # was refused is refused, too: told this, librdkafka sends everything anew, and twice.
+            if not producer.has_given_up and batch is not producer.unanswered[0]:
+                story.errors.append(error)
+            producer.has_given_up = True
             return
+        self._await(log, batch, appended)
+
+    def _await(self, log: Partition, batch: Batch, appended: Appended) -> None:
         durable = None
-        if producer.acks is Acks.ALL:
+        if self._producer.acks is Acks.ALL:
             durable = log.durable(appended.end_offset)
         if durable is None:
             self._answered(batch, appended)

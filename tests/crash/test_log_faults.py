@@ -7,6 +7,7 @@ must work again without a restart, and what is answered from then on must outliv
 import pytest
 
 from riverlog.broker import broker
+from riverlog.log import producers
 from riverlog.testing.disk_faults import CHANGES
 from riverlog.testing.simulated_disk import Effect, Fault, Op, Survival
 from tests.crash.life import live_through
@@ -92,6 +93,19 @@ def test_other_partitions_go_on(at: int) -> None:
 
     assert saga.story.refusals[f"{TOPIC}-0"] > 0
     assert saga.story.refusals[f"{TOPIC}-1"] == 0
+
+
+def test_to_call_out_of_order_what_follows_a_refused_batch_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(producers, "_check_refused", lambda *_: None)
+
+    def fail_somewhere() -> None:
+        for at in range(1, CALLS + 1, CHUNKS):
+            live_with(Fault(Effect.EIO, at, 4, frozenset(Op)), f"gap {at}")
+
+    with pytest.raises(Anomalous, match="pipelined gave up"):
+        fail_somewhere()
 
 
 def _is_segment(path: str) -> bool:

@@ -8,7 +8,8 @@ import pytest
 from riverlog.broker import broker
 from riverlog.broker.metadata import Metadata
 from riverlog.cluster.facts import BrokerStarted
-from riverlog.log import recovery, scan
+from riverlog.log import partition, recovery, scan
+from riverlog.log.batches import Stretch, in_sequence
 from riverlog.log.ending import Ending
 from riverlog.log.journal import Journal
 from riverlog.log.partition import Appended, Partition
@@ -17,7 +18,7 @@ from riverlog.log.recovery import Recovered, Recovery
 from riverlog.log.replay import Replay
 from riverlog.log.segment import Segment
 from riverlog.log.tail import Mark, mark_of
-from riverlog.records.batch import BatchHeader, read_header
+from riverlog.records.batch import BatchHeader, read_header, split
 from riverlog.records.crc import Buffer
 from riverlog.testing.simulated_disk import SimulatedDisk, SimulatedFile
 from tests.crash.schedule import Anomalous
@@ -93,6 +94,34 @@ def _shows_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
         return appended
 
     patch.setattr(Partition, "append", expose)
+
+
+@bug
+def _takes_repeated_batches_that_come_together(patch: pytest.MonkeyPatch) -> None:
+    def produced(data: bytearray, _producers: Producers) -> list[BatchHeader]:
+        return [header for _, header in split(data) if header.has_producer]
+
+    patch.setattr(partition, "in_sequence", produced)
+
+
+@bug
+def _forgets_who_sent_what_came_together(patch: pytest.MonkeyPatch) -> None:
+    def checked(data: bytearray, producers: Producers) -> list[BatchHeader] | None:
+        return None if in_sequence(data, producers) is None else []
+
+    patch.setattr(partition, "in_sequence", checked)
+
+
+@bug
+def _never_syncs_what_came_together(patch: pytest.MonkeyPatch) -> None:
+    write_all = Ending.write_all
+
+    def hurry(end: Ending, data: Buffer, stretch: Stretch, now_ms: int) -> None:
+        write_all(end, data, stretch, now_ms)
+        if end._tail is not None:
+            end._made_durable(end._tail.mark())
+
+    patch.setattr(Ending, "write_all", hurry)
 
 
 @bug

@@ -12,6 +12,8 @@ from riverlog.log.retention import Held, count_due
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.start_offset import StartOffset
+from riverlog.stores.small_file import DRAFT_SUFFIX
+from riverlog.testing.simulated_disk import SimulatedFile
 from tests.crash.schedule import Anomalous
 from tests.crash.story import SMALL_JOURNAL
 from tests.crash.test_log_crashes import explore
@@ -56,7 +58,18 @@ def lets_all_go_whose_time_has_come(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(beginning, "count_due", all_due)
 
 
+def renames_small_files_without_a_sync(patch: pytest.MonkeyPatch) -> None:
+    sync = SimulatedFile.sync
+
+    def skip(file: SimulatedFile) -> None:
+        if not file._path.endswith(DRAFT_SUFFIX):
+            sync(file)
+
+    patch.setattr(SimulatedFile, "sync", skip)
+
+
 BUGS = (
+    renames_small_files_without_a_sync,
     removes_files_before_the_start_is_durable,
     tells_of_the_start_before_it_is_durable,
     forgets_the_start_at_a_restart,

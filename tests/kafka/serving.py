@@ -76,8 +76,9 @@ class HoldableSyncer:
 class Serving:
     """The broker, its disk and one connected client; `serving` makes it."""
 
-    def __init__(self, settings: BrokerSettings) -> None:
+    def __init__(self, settings: BrokerSettings, *, has_express: bool = True) -> None:
         self._settings = settings
+        self._has_express = has_express
         self.disk = SimulatedDisk(Random(1))
         self.disk.make_directory("data")
         self.disk.sync_directory("")
@@ -94,7 +95,15 @@ class Serving:
         )
         address = Address(host="127.0.0.1", port=0)
         limits = DoorLimits(shutdown_ms_max=100)
-        self.listener = Listener(self.broker, served(), address, None, limits, SystemClock())
+        self.listener = Listener(
+            self.broker,
+            served(),
+            address,
+            None,
+            limits,
+            SystemClock(),
+            has_express=self._has_express,
+        )
         await self.listener.open()
         await self.connect()
 
@@ -151,9 +160,11 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(settings: BrokerSettings | None = None) -> AsyncIterator[Serving]:
+async def serving(
+    settings: BrokerSettings | None = None, *, has_express: bool = True
+) -> AsyncIterator[Serving]:
     """A running broker, with its client connected."""
-    running = Serving(settings or BrokerSettings())
+    running = Serving(settings or BrokerSettings(), has_express=has_express)
     await running.open()
     try:
         yield running

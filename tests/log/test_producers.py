@@ -8,6 +8,7 @@ from riverlog.log.producers import (
     FencedProducer,
     OutOfOrderSequence,
     Producers,
+    RefusedBefore,
     following,
 )
 from riverlog.records.batch import BatchHeader, assign_offsets, read_header
@@ -107,15 +108,59 @@ def test_a_new_epoch_forgets_the_batches_of_the_old_one() -> None:
 
 def test_what_was_refused_must_come_before_what_was_sent_after_it() -> None:
     producers = Producers()
-    producers.expect(7, 0, 4)
-    with pytest.raises(OutOfOrderSequence):
+    producers.refuse(7, 0, 4)
+    with pytest.raises(RefusedBefore):
         producers.find_duplicate(header(5))
     assert producers.find_duplicate(header(4)) is None
 
 
+def test_what_follows_a_refused_batch_is_refused_until_that_one_has_come_again() -> None:
+    producers = with_batches(0, 1)
+    producers.refuse(7, 0, 2)
+    for _ in range(2):
+        with pytest.raises(RefusedBefore):
+            producers.find_duplicate(header(3))
+    producers.apply(header(2, base_offset=102), NOW_MS)
+    assert producers.find_duplicate(header(3)) is None
+    with pytest.raises(OutOfOrderSequence) as gap:
+        producers.find_duplicate(header(4))
+    assert type(gap.value) is OutOfOrderSequence
+
+
+def test_what_follows_a_refused_beginning_of_an_epoch_is_refused() -> None:
+    producers = with_batches(0, 1)
+    producers.refuse(7, 1, 0)
+    with pytest.raises(RefusedBefore):
+        producers.find_duplicate(header(1, epoch=1))
+    with pytest.raises(OutOfOrderSequence) as gap:
+        producers.find_duplicate(header(9))
+    assert type(gap.value) is OutOfOrderSequence
+
+
+def test_those_whose_latest_batches_are_lost_are_refused_what_follows_them() -> None:
+    lost, kept = with_batches(0, 1, 2), with_batches(0, 1)
+    kept.miss(lost)
+    with pytest.raises(RefusedBefore):
+        kept.find_duplicate(header(3))
+    assert kept.find_duplicate(header(2)) is None
+    unknown = Producers()
+    unknown.miss(lost)
+    with pytest.raises(RefusedBefore):
+        unknown.find_duplicate(header(3))
+    assert unknown.find_duplicate(header(0)) is None
+
+
+def test_those_who_have_lost_nothing_are_told_of_gaps_as_ever() -> None:
+    kept = with_batches(0, 1)
+    kept.miss(with_batches(0, 1))
+    with pytest.raises(OutOfOrderSequence) as gap:
+        kept.find_duplicate(header(3))
+    assert type(gap.value) is OutOfOrderSequence
+
+
 def test_a_producer_that_is_known_is_not_set_back_by_a_refusal() -> None:
     producers = with_batches(0, 1)
-    producers.expect(7, 0, 2)
+    producers.refuse(7, 0, 2)
     assert producers.find_duplicate(header(1)) is not None
     assert producers.find_duplicate(header(2)) is None
 
@@ -141,7 +186,7 @@ def test_a_checkpoint_does_not_change_with_what_comes_after() -> None:
 
 def test_a_checkpoint_leaves_out_who_has_nothing_in_the_log() -> None:
     producers = Producers()
-    producers.expect(7, 0, 4)
+    producers.refuse(7, 0, 4)
     assert freeze(producers) == ()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from riverlog.broker.admission import admit
+from riverlog.broker.admission import admit, admits_all
 from riverlog.broker.errors import (
     FencedEpoch,
     InternalTopic,
@@ -14,6 +14,7 @@ from riverlog.broker.errors import (
 )
 from riverlog.broker.internal_topics import INTERNAL_TOPICS, OFFSETS_CONFIGS, OFFSETS_TOPIC
 from riverlog.broker.metadata import Metadata
+from riverlog.broker.opening import Opened, Opening
 from riverlog.broker.topic_configs import check, settings_from
 from riverlog.broker.topic_files import TopicCopies, TopicFiles
 from riverlog.broker.world import World as World
@@ -21,6 +22,7 @@ from riverlog.cluster.metadata_log import MetadataLog
 from riverlog.cluster.topics import TopicCreated, TopicDeleted, TopicExists, TopicFact, Topics
 from riverlog.config import BrokerSettings
 from riverlog.groups.settings import GroupSettings
+from riverlog.log.batches import Batches
 from riverlog.log.commit import GroupCommit
 from riverlog.log.damage import Damage
 from riverlog.log.journal import DIRECTORY_NAME as JOURNAL_DIRECTORY
@@ -45,6 +47,8 @@ NODE_ID = 1
 # What a broker makes in its data directory.
 DATA_NAMES = frozenset({"metadata", "topics", JOURNAL_DIRECTORY})
 OPEN_FILES_MAX = 512
+# Of all files that may be open, so many of so many are for partitions that the journal is ahead of.
+JOURNAL_SHARE = 8
 JOURNAL_LIMITS = JournalLimits()
 _EPOCH_MAX = 2**31 - 1
 
@@ -65,8 +69,7 @@ class Broker:
         self.root = root
         self._journal: Journal | None = None
         if world.has_costly_syncs:
-            # Of all files that may be open, most are for connections.
-            behind_max = min(JOURNAL_LIMITS.behind_max, open_files_max() // 8)
+            behind_max = min(JOURNAL_LIMITS.behind_max, open_files_max() // JOURNAL_SHARE)
             limits = JOURNAL_LIMITS._replace(behind_max=behind_max)
             self._journal = Journal(world.disk, world.syncer, world.chance, root, limits)
         self._shared = Shared(
@@ -80,6 +83,7 @@ class Broker:
         )
         self._files = TopicFiles(world.disk, root)
         self._copies = TopicCopies(self._files, world.syncer)
+        self.opening = Opening(world.syncer)
         self._metadata_directory = f"{root}/metadata"
         partition = Partition(
             self._shared,
@@ -261,14 +265,28 @@ class Broker:
 
     # Records.
 
-    def append(self, partition: Partition, batch: Buffer) -> Appended:
+    def opens_apart(self, partition: Partition, batch: Buffer) -> bool:
+        """Whether a batch has to be given to `opening` before it may be appended."""
+        return "compact" in partition.settings.cleanup_policy and self.opening.takes(batch)
+
+    def append(self, partition: Partition, batch: Buffer, opened: Opened | None = None) -> Appended:
         """Checks what a producer sent and appends it; `Partition.durable` tells when it is safe.
 
-        Raises what `admit` and `Partition.append` raise; nothing was appended then.
+        Raises what `admit` and `Partition.append` raise, and why it may not be if it was `opened`;
+        nothing was appended then.
         """
         now_ms = self._world.clock.now_ms()
-        header = admit(batch, partition.settings, now_ms)
+        header = admit(batch, partition.settings, now_ms, has_keys=opened is not None)
+        if opened is not None and opened.error is not None:
+            raise opened.error
         return partition.append(batch, header, now_ms)
+
+    def append_all(self, partition: Partition, batches: Batches) -> int | None:
+        """Like `append` for several sound batches: where they end, None if not all are taken."""
+        now_ms = self._world.clock.now_ms()
+        if not admits_all(batches, partition.settings, now_ms):
+            return None
+        return partition.append_all(batches, now_ms)
 
     def commit_soon(self) -> None:
         """Begins to make durable what was appended, unless more may come in this turn."""

@@ -46,6 +46,7 @@ Written = Callable[[GroupError | None], None]
 # Somewhat less than the format of records can hold: a member's id is made of such a name.
 NAME_BYTES_MAX = 32_000
 CLIENT_ID_LENGTH_MAX = 255
+SMALL_PROFILE_BYTES = 4_096
 
 # So many records for each that matters are kept before a log is condensed.
 LENGTH_PER_FACT = 4
@@ -120,6 +121,7 @@ class Coordinator:
         new_id = f"{name}-{uuid_text(new_uuid(self._chance))}"
         asked = Join(profile, protocol_type, new_id, returns_with_id)
         group = self._group(_fitting(_named(group_id)))
+        self._check_room(group, profile)
         decision = decide_join(group, asked, self._clock.monotonic_ms(), self.settings)
         self._answer(group, decision, told)
 
@@ -155,6 +157,7 @@ class Coordinator:
     def commit(self, group_id: str, asked: Commit, written: Written) -> None:
         """Tells when the offsets are durable, or why they are not; raises a `GroupError`."""
         group = self._group(_fitting(group_id))
+        self._check_room(group)
         decision = decide_commit(group, asked, self._clock.monotonic_ms())
         self._carry_out(group, decision, written)
 
@@ -209,6 +212,18 @@ class Coordinator:
             raise CoordinatorUnavailable("the broker is stopping")
         self._loading.check(group_id)
         return self._groups.get(group_id) or Group(group_id)
+
+    def _check_room(self, group: Group, profile: Profile | None = None) -> None:
+        """Raises `CoordinatorUnavailable`: when others have left, there will be room again."""
+        is_new = group.group_id not in self._groups
+        if is_new and len(self._groups) >= self.settings.groups_max:
+            raise CoordinatorUnavailable(f"there are {len(self._groups)} groups, as many as may be")
+        # What is small is bounded by the number of members, and not worth adding up.
+        if profile is not None and profile.size_bytes > SMALL_PROFILE_BYTES:
+            members = (member for known in self._groups.values() for member in known.members)
+            taken_bytes = sum(member.profile.size_bytes for member in members)
+            if taken_bytes + profile.size_bytes > self.settings.members_bytes_max:
+                raise CoordinatorUnavailable(f"members have said {taken_bytes} bytes already")
 
     def _answer(self, group: Group, decision: Decision, told: Told) -> None:
         self._carry_out(group, decision)

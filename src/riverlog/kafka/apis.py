@@ -19,6 +19,7 @@ class Context(NamedTuple):
     client_id: str | None
     client_host: str
     advertised: Address
+    fetch_bytes_max: Callable[[], int] = lambda: 1 << 20
 
 
 # A reply that is ready is a message or `Encoded`; one that must wait is a `Later` or a coroutine;

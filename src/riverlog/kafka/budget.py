@@ -1,9 +1,23 @@
 """What all connections of a listener share: how many there are, and the bytes they may take."""
 
-from collections import deque
+import asyncio
+from collections import Counter, deque
 from collections.abc import Callable
 
 from riverlog.config import DoorLimits
+from riverlog.kafka.door_log import DoorLog
+from riverlog.kafka.turns import Turns
+from riverlog.kafka.unread_replies import UnreadReplies
+from riverlog.runtime.logs import get
+
+log = get(__name__)
+
+# What is read and written in a fraction of a millisecond.
+SHARED_FETCH_BYTES_MAX = 256 << 10
+# Replies are kept small for those who ask all the time, not for a heartbeat now and then.
+SHARED_WITHIN_S = 0.05
+# A single reply takes no more than this part of the room that is left for those unread.
+_PART_OF_ROOM = 4
 
 
 class Budget:
@@ -14,7 +28,10 @@ class Budget:
     for but refused.
     """
 
-    __slots__ = ("_limits", "_waiting", "bytes_held", "bytes_in_flight", "connections")
+    __slots__ = (
+        "_by_host", "_limits", "_waiting", "bytes_held", "bytes_in_flight", "connections", "log",
+        "turns", "unread",
+    )  # fmt: skip
 
     def __init__(self, limits: DoorLimits) -> None:
         self._limits = limits
@@ -22,15 +39,38 @@ class Budget:
         self.connections = 0
         self.bytes_in_flight = 0
         self.bytes_held = 0
+        self.log = DoorLog(log)
+        self.turns = Turns()
+        self.unread = UnreadReplies(limits.unread_replies_bytes_max)
+        self._by_host: Counter[str] = Counter()
 
     @property
     def is_exhausted(self) -> bool:
         """Whether reading must stop until requests under way have been answered."""
         return self.bytes_in_flight > self._limits.bytes_in_flight_max
 
-    @property
-    def has_room_for_connection(self) -> bool:
-        return self.connections < self._limits.connections_max
+    def admit(self, host: str) -> bool:
+        """Counts a client from this address in, or says that there is no room for it."""
+        if self.connections >= self._limits.connections_max:
+            return False
+        if self._by_host[host] >= self._limits.connections_per_ip_max:
+            return False
+        self.connections += 1
+        self._by_host[host] += 1
+        return True
+
+    def dismiss(self, host: str) -> None:
+        """Counts a client out that was counted in."""
+        self.connections -= 1
+        self._by_host[host] -= 1
+        if not self._by_host[host]:
+            del self._by_host[host]
+
+    def fetch_bytes_max(self) -> int:
+        """How large the reply to a Fetch may be now."""
+        if self.turns.is_shared(asyncio.get_running_loop().time(), SHARED_WITHIN_S):
+            return min(SHARED_FETCH_BYTES_MAX, self._limits.fetch_bytes_max)
+        return min(self.unread.room_bytes // _PART_OF_ROOM, self._limits.fetch_bytes_max)
 
     @property
     def holds_too_much(self) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from riverlog.cluster.topics import check_name
 from riverlog.kafka.apis import Context
 from riverlog.kafka.config_entries import BROKER, BROKER_LOGGER, TOPIC
-from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of
+from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of, message_of
 from riverlog.protocol.error_codes import ErrorCode
 
 
@@ -69,7 +69,7 @@ async def alter_each(
             else:
                 raise InvalidRequest(f"Unknown resource type {resource.kind}")
         except ANSWERABLE as error:
-            error_code, message = code_of(error), str(error)
+            error_code, message = code_of(error), message_of(error)
         return Outcome(error_code, message, resource.kind, resource.name)
 
     return await asyncio.gather(*(alter(resource, configs) for resource, configs in resources))

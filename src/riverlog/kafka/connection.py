@@ -7,38 +7,35 @@ of it still wait for the disk; every other request waits for those before it.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riverlog.broker.broker import Broker
 from riverlog.config import Address, DoorLimits
-from riverlog.kafka.apis import SLOW, Answer, Apis, Context
+from riverlog.kafka.apart import answer_apart
+from riverlog.kafka.apis import SLOW, Answer, Apis
 from riverlog.kafka.budget import Budget
 from riverlog.kafka.flushing import Flushing
-from riverlog.kafka.later import Encoded, HangUp, Later
-from riverlog.kafka.replies import Caller, Reply
+from riverlog.kafka.later import HangUp, Later
+from riverlog.kafka.replies import Callers, Reply
+from riverlog.kafka.ride import Ride
+from riverlog.kafka.turns import Pace
 from riverlog.protocol.api_keys import ApiKey
 from riverlog.protocol.error_codes import ErrorCode
-from riverlog.protocol.frames import PREFIX_BYTES, FrameSplitter
-from riverlog.protocol.headers import (
-    START_BYTES,
-    read_client_id,
-    read_start,
-    response_header,
-)
+from riverlog.protocol.frames import FrameSplitter
+from riverlog.protocol.headers import START_BYTES, read_start, response_header
 from riverlog.protocol.wire import Buffer, WireError
 from riverlog.runtime.logs import get
+
+if TYPE_CHECKING:
+    from riverlog.kafka.express import Express
 
 log = get(__name__)
 
 # Ready replies are written at least this often while many requests are answered in a row, so
 # that a client which asks much and reads nothing is noticed in time.
 FLUSH_BYTES = 64 * 1024
-
-# Who calls is remembered for a few versions, unless it is long.
-CALLERS_MAX = 32
-CALLER_BYTES_MAX = 512
 
 
 class Connection(asyncio.Protocol):
@@ -53,19 +50,21 @@ class Connection(asyncio.Protocol):
         budget: Budget,
         flushing: Flushing,
         open_connections: set["Connection"],
+        express: "Callable[[], Express | None]" = lambda: None,
     ) -> None:
         self._broker = broker
         self._apis = apis
-        self._advertised = advertised
         self._limits = limits
         self._budget = budget
         self._flushing = flushing
         self._open_connections = open_connections
+        self._ride = Ride(self, express)
+        self._ride_reply: Reply | None = None
+        self._produced: bytes | None = None
         self._frames = FrameSplitter(limits.frame_bytes_max)
         self._unstarted: deque[bytes] = deque()
         self._replies: deque[Reply] = deque()
-        self._client_host = ""
-        self._callers: dict[tuple[int, bool], Caller] = {}
+        self._callers = Callers(broker, advertised, budget.fetch_bytes_max)
         self._is_reading = True
         self._is_writable = True
         self._is_finishing = False
@@ -81,15 +80,15 @@ class Connection(asyncio.Protocol):
         # A socket's transport is one, though other loops' are not derived from it.
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self._loop = asyncio.get_running_loop()
-        if not self._budget.has_room_for_connection:
-            log.warning("connection refused", connections_max=self._limits.connections_max)
+        self._pace = Pace(self._budget.turns, self._loop, self.start_and_flush)
+        peer = transport.get_extra_info("peername")
+        self._callers.client_host = str(peer[0]) if isinstance(peer, tuple) else ""
+        if not self._budget.admit(self._callers.client_host):
+            self._budget.log.warning("connection refused", self.host)
             self._is_lost = True
             self._transport.abort()
             return
-        self._budget.connections += 1
         self._open_connections.add(self)
-        peer = transport.get_extra_info("peername")
-        self._client_host = str(peer[0]) if isinstance(peer, tuple) else ""
         self._transport.set_write_buffer_limits(high=self._limits.unread_reply_bytes_max)
 
     def data_received(self, data: bytes) -> None:
@@ -101,7 +100,7 @@ class Connection(asyncio.Protocol):
             return
         self._budget.bytes_held += self._frames.held_bytes - held_bytes
         if self._frames.held_bytes and self._budget.holds_too_much:
-            log.warning("unfinished request dropped", client=self._client_host)
+            self._budget.log.warning("unfinished request dropped", self.host)
             self._transport.abort()
             return
         if frames:
@@ -114,10 +113,15 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_writable = False
+        unread_bytes = self._transport.get_write_buffer_size()
+        for slow in self._budget.unread.note(self, unread_bytes):
+            self._budget.log.warning("replies dropped that were not read", slow.host)
+            slow.abort()
         self._read_or_not()
 
     def resume_writing(self) -> None:
         self._is_writable = True
+        self._budget.unread.forget(self)
         self.start_and_flush()
         self._read_or_not()
 
@@ -125,8 +129,10 @@ class Connection(asyncio.Protocol):
         if self not in self._open_connections:
             return
         self._is_lost = True
+        self._ride.end()
         self._open_connections.discard(self)
-        self._budget.connections -= 1
+        self._budget.dismiss(self._callers.client_host)
+        self._budget.unread.forget(self)
         self._budget.bytes_held -= self._frames.held_bytes
         unanswered = sum(map(len, self._unstarted)) + sum(r.request_bytes for r in self._replies)
         for reply in self._replies:
@@ -149,8 +155,19 @@ class Connection(asyncio.Protocol):
     def finish(self) -> None:
         """Answers what was asked, reads nothing more, and closes."""
         self._is_finishing = True
+        self._ride.get_off()
         self._read_or_not()
         self._close_when_finished()
+
+    @property
+    def host(self) -> str:
+        """Where its client is."""
+        return self._callers.client_host
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether its client has not read all that was sent to it."""
+        return self._transport.get_write_buffer_size() > 0
 
     def abort(self) -> None:
         """Closes at once."""
@@ -159,9 +176,14 @@ class Connection(asyncio.Protocol):
     # One request after the other.
 
     def _start_requests(self) -> None:
+        self._pace.begin()
         while self._unstarted and self._is_writable and not self._is_lost:
+            frame = self._unstarted[0]
+            if not self._pace.may_start(frame):
+                break
+            ready_bytes = self._ready_bytes
             try:
-                if not self._start(self._unstarted[0]):
+                if not self._start(frame):
                     break
             except WireError as error:
                 self._cut_off(error)
@@ -169,6 +191,7 @@ class Connection(asyncio.Protocol):
             except Exception as failure:  # noqa: BLE001  # the one place that may, besides tasks
                 self._broken(failure)
                 return
+            self._pace.started(frame, self._ready_bytes - ready_bytes)
             if self._ready_bytes > FLUSH_BYTES:
                 self._flush()
         self._read_or_not()
@@ -196,34 +219,22 @@ class Connection(asyncio.Protocol):
             self._refuse_api_versions(frame, correlation_id)
             return True
         request_codec, response_codec, is_flexible = codecs
-        caller = self._callers.get((version, is_flexible))
-        if caller is None or not frame.startswith(caller.header, START_BYTES):
-            caller = self._new_caller(frame, version, is_flexible)
+        caller = self._callers.of(frame, version, is_flexible)
         position = START_BYTES + len(caller.header)
         header = response_header(key, correlation_id, is_flexible)
         reply = Reply(len(frame), header, response_codec)
         reply.is_overlapping = api.overlaps
         self._unstarted.popleft()
         self._replies.append(reply)
-        answer: Answer = SLOW
+        self._produced = None
         if api.handle_frame is not None:
             answer = api.handle_frame(frame, position, caller.context)
-        if answer is SLOW:
-            request = request_codec.decode(frame, position)
-            answer = api.handle(request, caller.context)
-        self._await(reply, answer)
+            if answer is not SLOW:
+                self._produced = frame
+                self._await(reply, answer)
+                return True
+        self._await(reply, api.handle(request_codec.decode(frame, position), caller.context))
         return True
-
-    def _new_caller(self, frame: bytes, version: int, is_flexible: bool) -> "Caller":
-        """Reads who calls; nearly every request of a connection says the same."""
-        client_id, position = read_client_id(frame, is_flexible)
-        if len(self._callers) >= CALLERS_MAX:
-            self._callers.clear()
-        context = Context(self._broker, version, client_id, self._client_host, self._advertised)
-        caller = Caller(frame[START_BYTES:position], context)
-        if position <= CALLER_BYTES_MAX:
-            self._callers[version, is_flexible] = caller
-        return caller
 
     def _await(self, reply: Reply, answer: Answer) -> None:
         if isinstance(answer, Later):
@@ -254,19 +265,56 @@ class Connection(asyncio.Protocol):
     def _told(self, reply: Reply, answer: Any) -> None:
         if self._is_lost:
             return
-        self._complete(reply, answer)
+        try:
+            self._complete(reply, answer)
+        except Exception as failure:  # noqa: BLE001  # whoever tells has others to tell
+            self._broken(failure)
+            return
         if not self._flush_is_due:
             self._flush_is_due = True
             self._flushing.add(self)
 
     def _complete(self, reply: Reply, answer: Any) -> None:
-        reply.is_done = True
-        if answer is None:
+        self._ready_bytes += reply.complete(answer)
+
+    # The express lane.
+
+    def _get_on(self, frame: bytes) -> None:
+        """Leaves the socket to the lane, if nothing is left to do here."""
+        self._produced = None
+        if self._unstarted or self._frames.held_bytes or self._is_finishing or self._is_lost:
             return
-        body = answer.parts if isinstance(answer, Encoded) else reply.codec.encode(answer)
-        size = len(reply.header) + sum(map(len, body))
-        reply.parts = [size.to_bytes(PREFIX_BYTES, "big"), reply.header, *body]
-        self._ready_bytes += size
+        if self._is_writable and not self._transport.is_closing():
+            _, version, _ = read_start(frame)
+            codecs = self._apis[ApiKey.PRODUCE].codecs(version)
+            assert codecs is not None
+            header = self._callers.of(frame, version, codecs[2]).header
+            self._ride.get_on(self._transport, frame, header, version)
+            self._read_or_not()
+
+    def go_on(self, rest: bytes, *, is_waiting: bool) -> None:
+        """See `Rider`."""
+        if is_waiting:
+            self._ride_reply = Reply(0, b"", None)
+            self._ride_reply.is_overlapping = True
+            self._replies.append(self._ride_reply)
+        self._read_or_not()
+        if rest:
+            self.data_received(rest)
+
+    def go_on_replying(self) -> None:
+        """See `Rider`."""
+        if self._ride_reply is not None:
+            self._ride_reply.is_done = True
+            self.start_and_flush()
+
+    def answer_apart(self, frame: bytes, told: Callable[[bytes], None]) -> None:
+        """See `Rider`."""
+        try:
+            answer_apart(self._apis, self._callers, frame, told)
+        except Exception as failure:  # noqa: BLE001  # as in `_start_requests`
+            self._broken(failure)
+            told(b"")
 
     def _refuse_api_versions(self, frame: bytes, correlation_id: int) -> None:
         header = response_header(ApiKey.API_VERSIONS, correlation_id, is_flexible=False)
@@ -310,6 +358,8 @@ class Connection(asyncio.Protocol):
         self._budget.release(answered_bytes)
         if self._is_finishing:
             self._close_when_finished()
+        elif self._produced is not None and not replies:
+            self._get_on(self._produced)
 
     # Reading, or not.
 
@@ -318,6 +368,7 @@ class Connection(asyncio.Protocol):
         if self._is_lost:
             return
         wants_to_read = self._is_writable and not self._unstarted and not self._is_finishing
+        wants_to_read = wants_to_read and not self._ride.is_on
         if wants_to_read and self._budget.is_exhausted:
             wants_to_read = False
             self._budget.when_there_is_room(self._read_or_not)
@@ -335,7 +386,7 @@ class Connection(asyncio.Protocol):
 
     def _cut_off(self, error: WireError) -> None:
         """The client speaks something else; what it was promised so far is still sent."""
-        log.info("connection cut off", client=self._client_host, reason=str(error))
+        self._budget.log.info("connection cut off", self.host, str(error))
         self._flush()
         for frame in self._unstarted:
             self._budget.release(len(frame))
@@ -345,5 +396,5 @@ class Connection(asyncio.Protocol):
     def _broken(self, failure: BaseException) -> None:
         """A handler failed: our own mistake. The client sees a lost connection and retries."""
         if not isinstance(failure, HangUp):
-            log.error("request failed", client=self._client_host, failure=failure)
+            log.error("request failed", client=self._callers.client_host, failure=failure)
         self._transport.abort()

@@ -123,6 +123,9 @@ CODES: dict[type[Exception], ErrorCode] = {
 # What a handler catches where it can answer; anything else is our own mistake.
 ANSWERABLE = tuple(CODES)
 
+# A string of a reply holds 32,767 bytes, and a client's own words alone may have as many.
+MESSAGE_CHARACTERS_MAX = 4_000
+
 
 def code_of(error: BaseException) -> ErrorCode:
     """The code for an error, by its class or the nearest one above it in the table."""
@@ -131,3 +134,15 @@ def code_of(error: BaseException) -> ErrorCode:
         if found is not None:
             return found
     return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def message_of(error: BaseException) -> str:
+    """What a client is told of an error; always fits into a reply."""
+    return shortened(str(error))
+
+
+def shortened(message: str) -> str:
+    """A message that quotes what a client said, cut where that was said at length."""
+    if len(message) <= MESSAGE_CHARACTERS_MAX:
+        return message
+    return f"{message[: MESSAGE_CHARACTERS_MAX - 1]}…"

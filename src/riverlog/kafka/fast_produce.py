@@ -26,6 +26,7 @@ from riverlog.protocol.wire import WireError, read_uvarint
 
 FLEXIBLE_FROM = 9
 LOG_START_FROM = 5
+PLACES_MIN = 16
 PLACES_MAX = 10_000
 
 _PLAIN_START = Struct(">hhiih")
@@ -36,6 +37,8 @@ _FLEXIBLE_PARTITION = Struct(">Bi")
 _OFFSETS = Struct(">qqq")
 _OLD_OFFSETS = Struct(">qq")
 
+_BASE_OFFSET_BYTES = 8
+
 # Values that stand for themselves in an encoded reply, to find where offsets go.
 _MARKERS = (0x0102030405060708, 0x1112131415161718, 0x2122232425262728)
 
@@ -43,12 +46,13 @@ _MARKERS = (0x0102030405060708, 0x1112131415161718, 0x2122232425262728)
 class Place:
     """One partition as one version of the protocol answers for it."""
 
-    __slots__ = ("head", "index", "offsets", "partition", "tail", "topic")
+    __slots__ = ("head", "index", "offsets", "partition", "tail", "topic", "version")
 
     def __init__(self, partition: Partition, topic: TopicCreated, index: int, version: int) -> None:
         self.partition = partition
         self.topic = topic
         self.index = index
+        self.version = version
         self.offsets = _OFFSETS if version >= LOG_START_FROM else _OLD_OFFSETS
         base, time, start = _MARKERS
         answer = PartitionProduceResponse(
@@ -56,6 +60,11 @@ class Place:
         )
         data = encode(self.response(answer), version)
         self.head, self.tail = data.split(self._packed(base, time, start), 1)
+
+    @property
+    def offset_count(self) -> int:
+        """How many numbers stand between `head` and `tail`: base offset, append time, start."""
+        return self.offsets.size // _BASE_OFFSET_BYTES
 
     def answer(self, base_offset: int, append_time_ms: int) -> Encoded:
         start = self.partition.log_start_offset
@@ -97,19 +106,12 @@ class FastProduce:
 
     def __init__(self) -> None:
         self._places: dict[tuple[bytes, int, int], Place] = {}
+        self._places_max = PLACES_MIN
 
     def handle(self, frame: bytes, position: int, context: Context) -> Answer:
         """Like a handler, from the frame itself; its message begins at `position`."""
         version = context.version
-        try:
-            if version >= TOPIC_IDS_FROM:
-                found = _read_with_id(frame, position)
-            elif version >= FLEXIBLE_FROM:
-                found = _read_flexible(frame, position)
-            else:
-                found = _read_plain(frame, position)
-        except (IndexError, struct.error, WireError):
-            return SLOW
+        found = common(frame, position, version)
         if found is None:
             return SLOW
         acks, topic, index, records = found
@@ -117,10 +119,15 @@ class FastProduce:
             return SLOW
         place = self._places.get((topic, index, version))
         if place is None or place.partition.is_closed:
-            place = self._find(context.broker, topic, index, version)
+            place = find_place(context.broker, topic, index, version)
             if place is None:
                 return SLOW
+            if len(self._places) >= self._places_max:
+                self._forget_closed()
+            self._places[topic, index, version] = place
         partition = place.partition
+        if context.broker.opens_apart(partition, records):
+            return SLOW
         try:
             appended = context.broker.append(partition, records)
         except ANSWERABLE as error:
@@ -135,22 +142,42 @@ class FastProduce:
         partition.waiting.tell(appended.end_offset, waiting.told)
         return waiting.later
 
-    def _find(self, broker: Broker, topic: bytes, index: int, version: int) -> Place | None:
-        """`topic` is a name, or an id from version 13 on."""
-        try:
-            is_id = version >= TOPIC_IDS_FROM
-            name = broker.topic_by_id(topic).name if is_id else topic.decode()
-            found = broker.writable_topic(name)
-            partition = broker.partition(found, index)
-        except (UnicodeDecodeError, InternalTopic, UnknownTopic, UnknownTopicId, OSError):
-            return None
-        if len(self._places) >= PLACES_MAX:
-            self._places.clear()
-        place = self._places[topic, index, version] = Place(partition, found, index, version)
-        return place
+    def _forget_closed(self) -> None:
+        """Lets go of partitions that are gone, and of all of them when there are too many."""
+        live = {key: place for key, place in self._places.items() if not place.partition.is_closed}
+        self._places = live if len(live) < PLACES_MAX else {}
+        self._places_max = max(PLACES_MIN, 2 * len(self._places))
 
 
+def find_place(broker: Broker, topic: bytes, index: int, version: int) -> Place | None:
+    """Where a common request goes, if there is such a place.
+
+    `topic` is a name, or an id from version 13 on.
+    """
+    try:
+        is_id = version >= TOPIC_IDS_FROM
+        name = broker.topic_by_id(topic).name if is_id else topic.decode()
+        found = broker.writable_topic(name)
+        partition = broker.partition(found, index)
+    except (UnicodeDecodeError, InternalTopic, UnknownTopic, UnknownTopicId, OSError):
+        return None
+    return Place(partition, found, index, version)
+
+
+# Acks, topic (its name, or its id from version 13 on), partition, records.
 Common = tuple[int, bytes, int, memoryview]
+
+
+def common(frame: bytes, position: int, version: int) -> Common | None:
+    """Reads the message at `position` of a frame; None when it is not of the common kind."""
+    try:
+        if version >= TOPIC_IDS_FROM:
+            return _read_with_id(frame, position)
+        if version >= FLEXIBLE_FROM:
+            return _read_flexible(frame, position)
+        return _read_plain(frame, position)
+    except (IndexError, struct.error, WireError):
+        return None
 
 
 def _read_with_id(frame: bytes, position: int) -> Common | None:

@@ -4,14 +4,9 @@
  * written beyond the room that `Columns` declares. The rules are those of records/batch.py and
  * records/record.py, and a test holds both to the same results.
  */
-#include <stdint.h>
-#include <string.h>
+#include "kernel.h"
 
-#define API __attribute__((visibility("default")))
-
-enum { HEADER_BYTES = 61, LENGTH_END = 12, LENGTH_MIN = 49, CRC_AT = 17, CRC_END = 21 };
 enum { RECORD_BYTES_MIN = 7 }; /* length, attributes, time, offset, key, value, headers */
-enum { CODEC_BITS = 7, APPEND_TIME_BIT = 8, CONTROL_BIT = 32, CODEC_MAX = 4 };
 
 /* What went wrong with a batch; kernel/library.py has the words. */
 enum { OK = 0, CUT = 1, BAD_MAGIC = 2, BAD_LENGTH = 3, BAD_CRC = 4, BAD_COUNT = 5, BAD_CODEC = 6,
@@ -44,14 +39,6 @@ typedef struct {
     int64_t headers_max, headers, headers_nulls;
     Bytes header_key, header_value;
 } Columns;
-
-static inline uint32_t be32(const uint8_t *p) {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static inline int64_t be64(const uint8_t *p) {
-    return (int64_t)((uint64_t)be32(p) << 32 | be32(p + 4));
-}
 
 /* CRC-32C, eight tables; with the processor's own instruction where it has one. */
 

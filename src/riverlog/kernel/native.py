@@ -10,7 +10,7 @@ from riverlog.kernel.arrow_buffers import RowBuffers
 from riverlog.kernel.decoding import Decoded, UnreadableBatch
 from riverlog.kernel.library import REASONS, Batch, Scan, library
 from riverlog.kernel.wanted import Wanted
-from riverlog.records.batch import HEADER_SIZE
+from riverlog.records.batch import CONTROL_BIT, HEADER_SIZE
 from riverlog.records.compression import Codec, decompress
 from riverlog.records.crc import Buffer
 from riverlog.records.errors import BatchError
@@ -62,7 +62,8 @@ def _decoded(
     for number in range(scan.batches):
         batch = batches[number]
         codec = Codec(batch.attributes & _CODEC_BITS)
-        if codec is not Codec.NONE:
+        # Markers of transactions have no rows, whatever they say of their codec.
+        if codec is not Codec.NONE and not batch.attributes & CONTROL_BIT:
             inflated.append(_inflated(source, batch, codec, inflated_max))
             batch.records = pa.py_buffer(inflated[-1]).address
             batch.records_bytes = len(inflated[-1])

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from riverlog.log.backing import Backing
+from riverlog.log.batches import Stretch
 from riverlog.log.checkpoint import Checkpoint
 from riverlog.log.checkpointer import Checkpointer, owed_bytes
 from riverlog.log.journal_frames import Entry
@@ -88,10 +89,18 @@ class Ending:
         Raises `OSError`; nothing has changed then.
         """
         self._tail_for(header.size_bytes, now_ms).write((start, rest), header)
+        self._wrote(start, rest, header)
+
+    def write_all(self, data: Buffer, stretch: Stretch, now_ms: int) -> None:
+        """The same for batches that follow one another."""
+        self._tail_for(stretch.size_bytes, now_ms).write_all(data, stretch)
+        self._wrote(b"", data, stretch)
+
+    def _wrote(self, start: Buffer, rest: Buffer, written: BatchHeader | Stretch) -> None:
         if self._backing is not None:
-            self._backing.wrote(header.size_bytes, start, rest)
-        self._checkpoints.owed_bytes += header.size_bytes
-        self.next_offset = header.next_offset
+            self._backing.wrote(written.size_bytes, start, rest)
+        self._checkpoints.owed_bytes += written.size_bytes
+        self.next_offset = written.next_offset
         self._shared.commit.request(self)
 
     @property

@@ -75,6 +75,5 @@ def state_on_disk(
     Those of `producers` whose batches are lost must begin with them again.
     """
     found = Recovery(disk, directories, epoch_max=epoch, rewrites=False, report=report).run()
-    for producer_id, producer in producers:
-        found.producers.expect(producer_id, producer.epoch, producer.first_sequence)
+    found.producers.miss(producers)
     return found.epochs, found.producers

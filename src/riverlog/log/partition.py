@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from riverlog.log.batches import Batches, Stretch, in_sequence
 from riverlog.log.beginning import Beginning, remove_files
 from riverlog.log.checking import check_apart
 from riverlog.log.checkpoint import Checkpoint
@@ -11,6 +12,7 @@ from riverlog.log.checkpointer import checkpoint_at
 from riverlog.log.ending import Ending
 from riverlog.log.errors import LogClosed, OffsetOutOfRange, StorageFailed
 from riverlog.log.mending import state_on_disk
+from riverlog.log.producers import RefusedBefore
 from riverlog.log.reading import Reader, Timed
 from riverlog.log.recovery import Recovery
 from riverlog.log.segment import Segment
@@ -113,9 +115,11 @@ class Partition:
                 header = read_header(batch)
             header, start, rest = placed(batch, header, base_offset, self.leader_epoch)
             end.write(start, rest, header, now_ms)
+        except RefusedBefore as error:
+            raise StorageFailed(str(error)) from error
         except OSError as error:
             if header.has_producer:
-                self.producers.expect(
+                self.producers.refuse(
                     header.producer_id, header.producer_epoch, header.base_sequence
                 )
             if not self._is_refusing:
@@ -127,6 +131,40 @@ class Partition:
         if header.has_producer:
             self.producers.apply(header, now_ms)
         return Appended(base_offset, header.next_offset, append_time_ms, is_duplicate=False)
+
+    def append_all(self, batches: Batches, now_ms: int) -> int | None:
+        """Like `append` for several checked batches at once; where they end.
+
+        None, and nothing has changed, when they have to be looked at one by one: then `append`
+        says of each what is wrong with it.
+        """
+        end = self._end
+        if self.is_closed or end.failure is not None or self.settings.uses_append_time:
+            return None
+        base_offset = end.next_offset
+        data, marks = batches.placed(base_offset, self.leader_epoch)
+        produced = in_sequence(data, self.producers) if batches.has_producers else []
+        if produced is None:
+            return None
+        end_offset = base_offset + batches.record_count
+        stretch = Stretch(
+            base_offset,
+            end_offset,
+            batches.size_bytes,
+            batches.record_count,
+            batches.time_max_ms,
+            batches.batch_bytes_max,
+            marks,
+        )
+        try:
+            end.write_all(data, stretch, now_ms)
+        except OSError:
+            return None
+        self._is_refusing = False
+        self.epochs.note(self.leader_epoch, base_offset)
+        for header in produced:
+            self.producers.apply(header, now_ms)
+        return end_offset
 
     def durable(self, end_offset: int) -> asyncio.Future[None] | None:
         """Done when everything before `end_offset` is durable; None when it is already.

@@ -16,10 +16,15 @@ _SEQUENCE_MAX = 2**31 - 1
 # even where a client takes a new id for every batch.
 PRODUCERS_MAX = 20_000
 UNKNOWN_MS = -1
+NO_EPOCH = -1
 
 
 class OutOfOrderSequence(Exception):
     """Batches of this producer are missing before this one."""
+
+
+class RefusedBefore(OutOfOrderSequence):
+    """The disk refused an earlier batch of this producer, which has to come again first."""
 
 
 class FencedProducer(Exception):
@@ -50,9 +55,10 @@ class Producer:
 
     One without batches has none in the log; what it sends next must be at `next_sequence` still.
     `last_append_ms` is by our clock, whatever time its records claim; -1 if nobody knows.
+    `refused_epoch` is that of a batch the disk refused, until another one is appended.
     """
 
-    __slots__ = ("batches", "epoch", "last_append_ms", "next_sequence")
+    __slots__ = ("batches", "epoch", "last_append_ms", "next_sequence", "refused_epoch")
 
     def __init__(
         self, epoch: int, batches: deque[Written], next_sequence: int, last_append_ms: int
@@ -61,6 +67,7 @@ class Producer:
         self.batches = batches
         self.next_sequence = next_sequence
         self.last_append_ms = last_append_ms
+        self.refused_epoch = NO_EPOCH
 
     @property
     def first_sequence(self) -> int:
@@ -85,8 +92,9 @@ class Producers:
     def find_duplicate(self, header: BatchHeader) -> Written | None:
         """The batch in the log that this one repeats, or None when it is to be appended.
 
-        Raises `FencedProducer` or `OutOfOrderSequence` when it is neither. A producer that is
-        not known may begin with any sequence: its earlier batches may have been removed.
+        Raises `FencedProducer`, `RefusedBefore` or `OutOfOrderSequence` when it is neither. A
+        producer that is not known may begin with any sequence: its earlier batches may have been
+        removed.
         """
         producer = self._by_id.get(header.producer_id)
         if producer is None:
@@ -98,6 +106,7 @@ class Producers:
             )
         if header.producer_epoch > producer.epoch:
             if header.base_sequence != 0:
+                _check_refused(producer, header)
                 raise OutOfOrderSequence(
                     f"a new epoch of producer {header.producer_id} begins at sequence 0, "
                     f"not {header.base_sequence}"
@@ -110,6 +119,7 @@ class Producers:
             ):
                 return written
         if header.base_sequence != producer.next_sequence:
+            _check_refused(producer, header)
             raise OutOfOrderSequence(
                 f"producer {header.producer_id} should go on at sequence "
                 f"{producer.next_sequence}, not {header.base_sequence}"
@@ -133,6 +143,7 @@ class Producers:
             producer.batches.append(written)
             producer.next_sequence = following(written.last_sequence)
             producer.last_append_ms = now_ms
+            producer.refused_epoch = NO_EPOCH
             self._by_id[producer_id] = producer
 
     def restore(self, kept: Remembered) -> None:
@@ -143,14 +154,32 @@ class Producers:
             kept.producer_id, Producer(kept.epoch, batches, next_sequence, kept.last_append_ms)
         )
 
-    def expect(self, producer_id: int, epoch: int, sequence: int) -> None:
-        """Has a producer that is not known begin at `sequence`: the disk refused that batch.
+    def refuse(self, producer_id: int, epoch: int, sequence: int) -> None:
+        """The disk refused a batch; a producer that is not known has to begin with it.
 
-        Those sent after it may be under way already, and must not overtake it.
+        Those sent after it may be under way already. They must not overtake it, and are refused
+        for the same reason: told that they are out of order, librdkafka begins a new epoch and
+        sends all that it has no answer for anew, even what is in the log.
         """
-        if producer_id not in self._by_id:
+        producer = self._by_id.get(producer_id)
+        if producer is None:
             nothing: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
-            self._keep(producer_id, Producer(epoch, nothing, sequence, UNKNOWN_MS))
+            producer = Producer(epoch, nothing, sequence, UNKNOWN_MS)
+            self._keep(producer_id, producer)
+        producer.refused_epoch = epoch
+
+    def miss(self, others: "Producers") -> None:
+        """Those of `others` whose latest batches are not here have to send them again first."""
+        for producer_id, other in others:
+            known = self._by_id.get(producer_id)
+            refused_epoch = other.refused_epoch
+            if known is None or (known.epoch, known.next_sequence) != (
+                other.epoch,
+                other.next_sequence,
+            ):
+                self.refuse(producer_id, other.epoch, other.first_sequence)
+                refused_epoch = max(refused_epoch, other.epoch)
+            self._by_id[producer_id].refused_epoch = refused_epoch
 
     def expire(self, now_ms: int, silence_ms: int) -> int:
         """Forgets those that wrote nothing for longer than `silence_ms`; how many they were.
@@ -180,6 +209,11 @@ class Producers:
         self._by_id[producer_id] = producer
         if len(self._by_id) > PRODUCERS_MAX:
             del self._by_id[next(iter(self._by_id))]
+
+
+def _check_refused(producer: Producer, header: BatchHeader) -> None:
+    if producer.refused_epoch == header.producer_epoch:
+        raise RefusedBefore("the disk refused what this producer sent before")
 
 
 def following(sequence: int) -> int:

@@ -25,7 +25,8 @@ from riverlog.stores.disk import Disk, File
 from riverlog.stores.handles import Handles
 from riverlog.stores.small_file import write_small_file
 
-OPENED_BATCH_BYTES_MAX = 64 << 20
+# What inflates to more counts as one record: it would hold up everybody else.
+OPENED_BATCH_BYTES_MAX = 16 << 20
 
 # What is checked at once, in the loop: some milliseconds' worth.
 INLINE_CHECK_BYTES_MAX = 4 << 20

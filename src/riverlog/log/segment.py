@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from fastcrc import crc64
 
+from riverlog.log.batches import Stretch
 from riverlog.log.sparse_index import NO_TIMESTAMP, SparseIndex
 from riverlog.records.batch import BatchHeader
 from riverlog.records.crc import Buffer
@@ -50,11 +51,23 @@ class Segment:
     def add(self, header: BatchHeader, position: int) -> None:
         """Tells of the batch at `position`, the last one by now."""
         self.index.add(header.base_offset, position, header.max_timestamp_ms)
-        self.size_bytes = position + header.size_bytes
-        self.next_offset = header.next_offset
-        self.record_count += header.record_count
-        if header.max_timestamp_ms > self.max_timestamp_ms:
-            self.max_timestamp_ms = header.max_timestamp_ms
+        self._grew_to(position + header.size_bytes, header)
+
+    def _grew_to(self, size_bytes: int, added: BatchHeader | Stretch) -> None:
+        self.size_bytes = size_bytes
+        self.next_offset = added.next_offset
+        self.record_count += added.record_count
+        if added.max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = added.max_timestamp_ms
+
+    def add_all(self, stretch: Stretch, position: int) -> None:
+        """Tells of batches from `position` on, the last ones by now."""
+        offset, at = stretch.base_offset, position
+        for mark in stretch.marks:
+            self.index.add(offset, at, mark.max_timestamp_ms)
+            offset, at = mark.base_offset, position + mark.position
+        self.index.add(offset, at, stretch.max_timestamp_ms)
+        self._grew_to(position + stretch.size_bytes, stretch)
 
     def beside(self, suffix: str) -> str:
         """The path of a file that belongs to this segment: its index, its seal, its damage."""

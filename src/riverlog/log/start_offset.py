@@ -64,7 +64,8 @@ class StartOffset:
         """One at a time: of two that are under way, the older could come last."""
         self._is_writing = True
         waiting, self._waiting = self._waiting, []
-        offset = max(wanted for wanted, _ in waiting)
+        # What was asked for while a later one was written must not be written over that.
+        offset = max(self.offset, *(wanted for wanted, _ in waiting))
         content = json.dumps({"log_start_offset": offset}).encode()
 
         def ended(outcomes: list[Outcome]) -> None:

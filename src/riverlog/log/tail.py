@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from riverlog.log.batches import Stretch
 from riverlog.log.segment import Segment, hash_of
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import BatchHeader
@@ -46,9 +47,20 @@ class Tail:
 
     def write(self, parts: Sequence[Buffer], header: BatchHeader) -> None:
         """Hands a batch, which has its offsets, to the operating system; raises `OSError`."""
+        position = self.segment.size_bytes
+        file = self._write(position, parts)
+        self.segment.add(header, position)
+        self._grew(file, header.size_bytes)
+
+    def write_all(self, data: Buffer, stretch: Stretch) -> None:
+        """The same for batches that follow one another."""
+        position = self.segment.size_bytes
+        file = self._write(position, (data,))
+        self.segment.add_all(stretch, position)
+        self._grew(file, stretch.batch_bytes_max)
+
+    def _write(self, position: int, parts: Sequence[Buffer]) -> File:
         segment = self.segment
-        position = segment.size_bytes
-        end = position + header.size_bytes
         file = self._handles.use(segment.path)
         if self._has_remains:
             self._cut_remains()
@@ -62,10 +74,12 @@ class Tail:
             raise
         for part in parts:
             segment.hash_so_far = hash_of(part, segment.hash_so_far)
-        segment.add(header, position)
-        if end > self._file_bytes:
-            self._file_bytes = end
-            if header.size_bytes <= FILLED_BATCH_BYTES_MAX:
+        return file
+
+    def _grew(self, file: File, batch_bytes: int) -> None:
+        if self.segment.size_bytes > self._file_bytes:
+            self._file_bytes = self.segment.size_bytes
+            if batch_bytes <= FILLED_BATCH_BYTES_MAX:
                 self._fill(file)
 
     def _cut_remains(self) -> None:

@@ -11,6 +11,7 @@ import cramjam
 
 from riverlog.records.crc import Buffer
 from riverlog.records.errors import CorruptBatch, DecompressionTooLarge
+from riverlog.records.room import Room, room_of
 
 
 class Codec(IntEnum):
@@ -51,10 +52,18 @@ def decompress(codec: Codec, data: Buffer, size_max: int) -> bytes:
     most twice `size_max` and the decoder's own buffers (10 MiB), a small batch far less.
     `Codec.NONE` inflates nothing and has no limit.
     """
+    return bytes(inflated(codec, data, size_max))
+
+
+def inflated(codec: Codec, data: Buffer, size_max: int) -> Buffer:
+    """The same, without a copy of what comes out.
+
+    Other threads can go on meanwhile, as far as it is large.
+    """
     try:
         match codec:
             case Codec.NONE:
-                return bytes(data)
+                return data
             case Codec.GZIP:
                 return _inflate(cramjam.gzip.decompress_into, data, size_max)
             case Codec.SNAPPY:
@@ -78,11 +87,11 @@ _GROWTH = 4
 _OUTPUT_FULL = "failed to write whole buffer"
 
 
-def _inflate(into: Callable[[Buffer, bytearray], int], data: Buffer, size_max: int) -> bytes:
+def _inflate(into: Callable[[Buffer, Room], int], data: Buffer, size_max: int) -> Buffer:
     """Tries buffers of growing size, so that what is allocated follows what comes out."""
     capacity = min(size_max, max(_FIRST_CAPACITY, _GROWTH * len(data)))
     while True:
-        output = bytearray(capacity)
+        output = room_of(capacity)
         try:
             size = into(data, output)
         except cramjam.DecompressionError as error:
@@ -94,7 +103,7 @@ def _inflate(into: Callable[[Buffer, bytearray], int], data: Buffer, size_max: i
             # Freed before the next is made: the two together would pass the promised bound.
             del output
         else:
-            return bytes(memoryview(output)[:size])
+            return memoryview(output)[:size]
 
 
 # The framing of snappy-java: this mark, two version numbers, then blocks with their lengths.

@@ -21,8 +21,8 @@ CLIENT_LIMITS = (
         _GROUP,
         "riverlog.other.request.max.bytes",
         size(1, INT32_MAX),
-        "The largest request that is no Produce. Reading one of many small parts takes 0.2 s "
-        "for every MiB, so it is kept well below the above.",
+        "The largest request that is no Produce. One of many small parts takes 0.2 s for every "
+        "MiB, so it is kept well below the above. 1 MiB names 30,000 partitions.",
     ),
     of(
         DoorLimits,
@@ -30,7 +30,18 @@ CLIENT_LIMITS = (
         _GROUP,
         "max.connections",
         number(1, INT32_MAX),
-        "Further clients are closed at once.",
+        "Further clients are closed at once. Never more than the files that the system lets "
+        "a process open, less those that the log needs.",
+    ),
+    of(
+        DoorLimits,
+        "connections_per_ip_max",
+        _GROUP,
+        # Kafka's name has no prefix; in TOML it would be a table within max.connections.
+        "riverlog.max.connections.per.ip",
+        number(1, INT32_MAX),
+        "The same for the clients of one address. As in Kafka there is no such limit by default: "
+        "behind a proxy, or on the broker's own machine, all come from one.",
     ),
     of(
         DoorLimits,
@@ -66,6 +77,25 @@ CLIENT_LIMITS = (
         size(1),
         "Replies waiting for one client that does not read; it is not read from either until it "
         "has caught up.",
+    ),
+    of(
+        DoorLimits,
+        "unread_replies_bytes_max",
+        _GROUP,
+        "riverlog.unread.replies.max.bytes",
+        size(1),
+        "Replies waiting for all clients that have more to read than the above. Beyond it, those "
+        "that have let them wait for longest are closed: nothing else could free them.",
+    ),
+    of(
+        DoorLimits,
+        "fetch_bytes_max",
+        _GROUP,
+        "fetch.max.bytes",
+        size(1024, INT32_MAX),
+        "The largest reply to a Fetch, whatever was asked for, but for a single batch that is "
+        "larger. While several clients are busy it is 256 KiB, so that none of them holds up the "
+        "others. Kafka has 55 MiB; more than this is not faster.",
     ),
     of(
         DoorLimits,

@@ -43,6 +43,23 @@ GROUPS = (
     ),
     of(
         GroupSettings,
+        "groups_max",
+        _GROUP,
+        "riverlog.groups.max",
+        number(1, INT32_MAX),
+        "How many groups there may be. New ones are told to come back later then.",
+    ),
+    of(
+        GroupSettings,
+        "members_bytes_max",
+        _GROUP,
+        "riverlog.group.members.max.bytes",
+        size(1),
+        "What all members of all groups may say of themselves: the topics they want, and more. "
+        "Who would say more is told to come back later.",
+    ),
+    of(
+        GroupSettings,
         "metadata_bytes_max",
         _GROUP,
         "offset.metadata.max.bytes",

@@ -12,7 +12,13 @@ from collections import Counter
 
 from riverlog.cluster.topics import NoSuchTopic
 from riverlog.kafka.apis import Context
-from riverlog.kafka.errors import ANSWERABLE, InvalidReplicaAssignment, InvalidRequest, code_of
+from riverlog.kafka.errors import (
+    ANSWERABLE,
+    InvalidReplicaAssignment,
+    InvalidRequest,
+    code_of,
+    message_of,
+)
 from riverlog.kafka.placement import check_replicas
 from riverlog.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -64,5 +70,5 @@ async def _grow(
 
 
 def _refused(name: str, error: Exception) -> CreatePartitionsTopicResult:
-    message = None if isinstance(error, NoSuchTopic) else str(error)
+    message = None if isinstance(error, NoSuchTopic) else message_of(error)
     return CreatePartitionsTopicResult(name=name, error_code=code_of(error), error_message=message)

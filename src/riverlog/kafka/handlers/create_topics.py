@@ -24,8 +24,10 @@ from riverlog.kafka.errors import (
     InvalidReplicationFactor,
     InvalidRequest,
     code_of,
+    message_of,
 )
 from riverlog.kafka.placement import check_replicas
+from riverlog.log.settings import LogSettings
 from riverlog.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -40,6 +42,9 @@ _DEFAULT = -1
 _REPLICATION_FACTOR = 1
 
 PARTITIONS_MAX = 10_000
+
+# The settings in replies, by those that topics of a request have of their own.
+Told = dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]]
 
 
 async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
@@ -57,14 +62,15 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
             topics=[*(_refused(topic.name, excess) for topic in topics), *repeated]
         )
     # At the same time, so that all of them share the same syncs.
+    told: Told = {}
     results = await asyncio.gather(
-        *(_create(topic, request.validate_only, context) for topic in topics)
+        *(_create(topic, request.validate_only, told, context) for topic in topics)
     )
     return CreateTopicsResponse(topics=[*results, *repeated])
 
 
 async def _create(
-    topic: CreatableTopic, validate_only: bool, context: Context
+    topic: CreatableTopic, validate_only: bool, told: Told, context: Context
 ) -> CreatableTopicResult:
     broker = context.broker
     topic_id = ZERO_UUID
@@ -82,17 +88,29 @@ async def _create(
         topic_id=topic_id,
         num_partitions=count,
         replication_factor=_REPLICATION_FACTOR,
-        configs=[
-            CreatableTopicConfigs(
-                name=config.name, value=config.value, config_source=SOURCES[config.source]
-            )
-            for config in in_effect(configs, broker.defaults)
-        ],
+        configs=_all_configs(configs, told, broker.defaults),
     )
 
 
+def _all_configs(
+    configs: dict[str, str], told: Told, defaults: LogSettings
+) -> list[CreatableTopicConfigs]:
+    """What is told of the settings: the same for all topics of a request that have the same."""
+    key = frozenset(configs.items())
+    if key not in told:
+        told[key] = [
+            CreatableTopicConfigs(
+                name=config.name, value=config.value, config_source=SOURCES[config.source]
+            )
+            for config in in_effect(configs, defaults)
+        ]
+    return told[key]
+
+
 def _refused(name: str, error: Exception) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=code_of(error), error_message=str(error))
+    return CreatableTopicResult(
+        name=name, error_code=code_of(error), error_message=message_of(error)
+    )
 
 
 def _wanted_count(topic: CreatableTopic, context: Context) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from riverlog.cluster.topics import TopicCreated
 from riverlog.kafka.apis import Context
-from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of
+from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of, message_of
 from riverlog.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -30,27 +30,51 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
         for topic in (topics.by_id(state.topic_id), topics.by_name(state.name or ""))
         if topic is not None
     )
+    found = [_find(state, mentions, context) for state in asked]
     # At the same time, so that all of them share the same syncs.
-    results = await asyncio.gather(*(_delete(state, mentions, context) for state in asked))
-    return DeleteTopicsResponse(responses=results)
+    ended = await asyncio.gather(
+        *(
+            _delete(state, topic, context)
+            for state, topic in zip(asked, found, strict=True)
+            if isinstance(topic, TopicCreated)
+        )
+    )
+    results = iter(ended)
+    return DeleteTopicsResponse(
+        responses=[next(results) if isinstance(each, TopicCreated) else each for each in found]
+    )
 
 
-async def _delete(
+def _find(
     state: DeleteTopicState, mentions: Mapping[bytes, int], context: Context
-) -> DeletableTopicResult:
+) -> TopicCreated | DeletableTopicResult:
+    """The topic that is to be deleted, or why none is."""
     try:
         topic = _look_up(state, context)
         if mentions[topic.topic_id] > 1:
             raise InvalidRequest(f"the request names topic '{topic.name}' more than once")
+    except ANSWERABLE as error:
+        return _refused(state, error)
+    return topic
+
+
+async def _delete(
+    state: DeleteTopicState, topic: TopicCreated, context: Context
+) -> DeletableTopicResult:
+    try:
         await context.broker.delete_topic(topic.topic_id)
     except ANSWERABLE as error:
-        return DeletableTopicResult(
-            name=state.name,
-            topic_id=state.topic_id,
-            error_code=code_of(error),
-            error_message=str(error),
-        )
+        return _refused(state, error)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
+
+
+def _refused(state: DeleteTopicState, error: Exception) -> DeletableTopicResult:
+    return DeletableTopicResult(
+        name=state.name,
+        topic_id=state.topic_id,
+        error_code=code_of(error),
+        error_message=message_of(error),
+    )
 
 
 def _look_up(state: DeleteTopicState, context: Context) -> TopicCreated:

@@ -26,7 +26,7 @@ from riverlog.kafka.config_entries import (
     SOURCES,
     TOPIC,
 )
-from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of
+from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of, message_of
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -57,7 +57,7 @@ def _describe(
             if not wanted or config.name in wanted
         ]
     except ANSWERABLE as error:
-        error_code, message = code_of(error), str(error)
+        error_code, message = code_of(error), message_of(error)
     return DescribeConfigsResult(
         error_code=error_code,
         error_message=message,

@@ -10,7 +10,7 @@ from riverlog.groups.errors import GroupError
 from riverlog.groups.group import Group, State
 from riverlog.kafka.apis import Context
 from riverlog.kafka.authorized_operations import ALL_OF_GROUP
-from riverlog.kafka.errors import code_of
+from riverlog.kafka.errors import code_of, message_of, shortened
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -35,11 +35,11 @@ def _describe(group_id: str, context: Context) -> DescribedGroup:
     try:
         group = context.broker.coordinator.find(group_id)
     except GroupError as error:
-        return _nothing(group_id, code_of(error), str(error), "")
+        return _nothing(group_id, code_of(error), message_of(error), "")
     if group is None:
         code, message = ErrorCode.NONE, None
         if context.version >= _NOT_FOUND_FROM:
-            code, message = ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."
+            code, message = ErrorCode.GROUP_ID_NOT_FOUND, shortened(f"Group {group_id} not found.")
         return _nothing(group_id, code, message, State.DEAD.value)
     is_stable = group.state is State.STABLE
     return DescribedGroup(

@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from riverlog.broker.broker import Broker
 from riverlog.kafka.apis import Answer, Context, Handler
 from riverlog.kafka.epoch_ends import end_of
 from riverlog.kafka.errors import ANSWERABLE, code_of
@@ -32,8 +31,6 @@ from riverlog.protocol.messages.fetch import (
 )
 from riverlog.protocol.wire import Buffer
 from riverlog.runtime.chance import new_session_id
-
-BYTES_MAX = 64 << 20
 
 _READ_COMMITTED = 1
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -72,11 +69,11 @@ def handler(sessions: FetchSessions) -> Handler:
         asked = [_look_up(wanted, context) for wanted in fetch.wanted]
         checks = _begin_checks(asked)
         if checks:
-            return _check_and_wait(request, asked, reply, broker, checks)
-        answers, is_enough = _read(request, asked)
+            return _check_and_wait(request, asked, reply, context, checks)
+        answers, is_enough = _read(request, asked, context)
         if is_enough or request.max_wait_ms <= 0:
             return reply(answers)
-        return _wait(request, asked, reply, broker)
+        return _wait(request, asked, reply, context)
 
     return handle
 
@@ -99,14 +96,14 @@ async def _check_and_wait(
     request: FetchRequest,
     asked: list[_Asked],
     reply: _Reply,
-    broker: Broker,
+    context: Context,
     checks: list[asyncio.Future[None]],
 ) -> FetchResponse:
     await asyncio.gather(*checks, return_exceptions=True)
-    answers, is_enough = _read(request, asked)
+    answers, is_enough = _read(request, asked, context)
     if is_enough or request.max_wait_ms <= 0:
         return reply(answers)
-    return await _wait(request, asked, reply, broker)
+    return await _wait(request, asked, reply, context)
 
 
 def _look_up(wanted: Wanted, context: Context) -> _Asked:
@@ -119,9 +116,11 @@ def _look_up(wanted: Wanted, context: Context) -> _Asked:
     return _Asked(wanted, log, ErrorCode.NONE)
 
 
-def _read(request: FetchRequest, asked: list[_Asked]) -> tuple[list[PartitionData], bool]:
+def _read(
+    request: FetchRequest, asked: list[_Asked], context: Context
+) -> tuple[list[PartitionData], bool]:
     """What there is now, and whether it is enough to answer."""
-    left = min(request.max_bytes, BYTES_MAX)
+    left = room = min(request.max_bytes, context.fetch_bytes_max())
     found_bytes = 0
     has_news = False
     answers = []
@@ -134,7 +133,9 @@ def _read(request: FetchRequest, asked: list[_Asked]) -> tuple[list[PartitionDat
             left -= len(answer.records)
         has_news |= answer.error_code != ErrorCode.NONE or answer.diverging_epoch is not None
         answers.append(answer)
-    return answers, has_news or found_bytes >= request.min_bytes or not asked
+    # More than half of the room is taken: the next batch may not have fitted.
+    is_enough = found_bytes >= request.min_bytes or found_bytes > room // 2
+    return answers, has_news or is_enough or not asked
 
 
 def _read_partition(request: FetchRequest, asked: _Asked, bytes_max: int) -> PartitionData:
@@ -185,7 +186,7 @@ def _failed(index: int, code: ErrorCode) -> PartitionData:
 
 
 async def _wait(
-    request: FetchRequest, asked: list[_Asked], reply: _Reply, broker: Broker
+    request: FetchRequest, asked: list[_Asked], reply: _Reply, context: Context
 ) -> FetchResponse:
     """Answers when enough has arrived, the time is up, or the broker stops."""
     loop = asyncio.get_running_loop()
@@ -199,8 +200,8 @@ async def _wait(
             await more.wait()
             more.clear()
             is_late = loop.time() >= timer.when()
-            answers, is_enough = _read(request, asked)
-            if is_enough or is_late or broker.is_stopping:
+            answers, is_enough = _read(request, asked, context)
+            if is_enough or is_late or context.broker.is_stopping:
                 return reply(answers)
     finally:
         timer.cancel()

@@ -9,7 +9,7 @@
 """
 
 from riverlog.kafka.apis import Answer, Context
-from riverlog.kafka.errors import ANSWERABLE
+from riverlog.kafka.errors import ANSWERABLE, message_of
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.find_coordinator import (
     Coordinator,
@@ -34,7 +34,7 @@ async def _prepare(request: FindCoordinatorRequest, context: Context) -> FindCoo
     try:
         await context.broker.coordinator.prepare()
     except ANSWERABLE as error:
-        return _response(request, context, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error))
+        return _response(request, context, ErrorCode.COORDINATOR_NOT_AVAILABLE, message_of(error))
     return _response(request, context)
 
 

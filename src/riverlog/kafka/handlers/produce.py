@@ -6,8 +6,12 @@
 * acks=0 gets no reply, and a broken connection if anything was refused; acks=1 one when the
   operating system has the bytes; acks=-1 one when they are durable. Whatever was asked for,
   everything is synced at once.
+* Large or compressed batches of compacted topics are opened in a thread first; without acks, a
+  refusal after that breaks nothing off.
 * A repeated batch of an idempotent producer is answered with the offset of its original, when
   that is as durable as was asked for.
+* What it sent behind a batch that the disk refused gets KAFKA_STORAGE_ERROR, too: Kafka calls it
+  out of order, and librdkafka then begins a new epoch and may have records in the log twice.
 * A refusal tells the log start offset where Kafka's does, and (v8) which records are to blame: for
   keys that are missing in compacted topics, and for times. We never throttle.
 """
@@ -15,10 +19,17 @@
 from functools import partial
 
 from riverlog.broker.errors import RefusedRecords
+from riverlog.broker.opening import Opened
 from riverlog.kafka.apis import Answer, Context
-from riverlog.kafka.errors import ANSWERABLE, InvalidRequiredAcks, UnsupportedCompression, code_of
+from riverlog.kafka.errors import (
+    ANSWERABLE,
+    InvalidRequiredAcks,
+    UnsupportedCompression,
+    code_of,
+    message_of,
+)
 from riverlog.kafka.later import HangUp, Later
-from riverlog.log.partition import Partition
+from riverlog.log.partition import Appended, Partition
 from riverlog.log.producers import FencedProducer, OutOfOrderSequence
 from riverlog.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -47,13 +58,18 @@ _REFUSED_BY_LOG = (FencedProducer, InvalidRecord, OutOfOrderSequence, RefusedRec
 Unsafe = tuple[PartitionProduceResponse, Partition, int]
 
 
+# A partition whose records have to be opened before they are appended.
+Unopened = tuple[PartitionProduceResponse, Partition, Buffer]
+
+
 def handle(request: ProduceRequest, context: Context) -> Answer:
     unsafe: list[Unsafe] = []
+    unopened: list[Unopened] = []
     topics = []
     has_refused = False
     for topic_data in request.topic_data:
         partitions = [
-            _append(topic_data, data, request.acks, context, unsafe)
+            _append(topic_data, data, request.acks, context, unsafe, unopened)
             for data in topic_data.partition_data
         ]
         has_refused |= any(answer.error_code for answer in partitions)
@@ -64,12 +80,15 @@ def handle(request: ProduceRequest, context: Context) -> Answer:
                 partition_responses=partitions,
             )
         )
+    response = ProduceResponse(responses=topics)
+    later = None
+    if unsafe or unopened:
+        later = _when_durable(response, unsafe, unopened, request.acks, context)
     if request.acks == 0:
         if has_refused:
             raise HangUp
         return None
-    response = ProduceResponse(responses=topics)
-    return _when_durable(response, unsafe) if unsafe else response
+    return later or response
 
 
 def refused(
@@ -77,7 +96,7 @@ def refused(
 ) -> PartitionProduceResponse:
     """The answer for a partition that took nothing; without one if it was not found."""
     answer = PartitionProduceResponse(
-        index=index, error_code=code_of(error), base_offset=-1, error_message=str(error)
+        index=index, error_code=code_of(error), base_offset=-1, error_message=message_of(error)
     )
     if partition is not None and isinstance(error, _REFUSED_BY_LOG) and _is_one_batch(records):
         answer.log_start_offset = partition.log_start_offset
@@ -109,8 +128,9 @@ def _append(
     acks: int,
     context: Context,
     unsafe: list[Unsafe],
+    unopened: list[Unopened],
 ) -> PartitionProduceResponse:
-    """Appends to one partition; adds to `unsafe` what the reply has to wait for."""
+    """Appends to one partition; adds to `unsafe` or `unopened` what the reply has to wait for."""
     broker = context.broker
     partition = None
     records = data.records if data.records is not None else b""
@@ -123,35 +143,72 @@ def _append(
         if context.version >= TOPIC_IDS_FROM:
             name = broker.topic_by_id(topic_data.topic_id).name
         partition = broker.partition(broker.writable_topic(name), data.index)
+        if broker.opens_apart(partition, records):
+            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+            unopened.append((answer, partition, records))
+            return answer
         appended = broker.append(partition, records)
     except ANSWERABLE as error:
         return refused(data.index, error, partition, records)
-    answer = PartitionProduceResponse(
-        index=data.index,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.append_time_ms,
-        log_start_offset=partition.log_start_offset,
-    )
+    answer = _taken(data.index, partition, appended)
     if acks == _ALL and appended.end_offset > partition.high_watermark:
         unsafe.append((answer, partition, appended.end_offset))
     return answer
 
 
-def _when_durable(response: ProduceResponse, unsafe: list[Unsafe]) -> Later:
-    """The response, once every partition's records are durable or known not to be."""
+def _taken(index: int, partition: Partition, appended: Appended) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.append_time_ms,
+        log_start_offset=partition.log_start_offset,
+    )
+
+
+def _when_durable(
+    response: ProduceResponse,
+    unsafe: list[Unsafe],
+    unopened: list[Unopened],
+    acks: int,
+    context: Context,
+) -> Later:
+    """The response, once every partition's records are as safe as asked for, or never will be."""
     later = Later()
-    left = len(unsafe)
+    left = len(unsafe) + len(unopened)
 
     def settle(answer: PartitionProduceResponse, error: Exception | None) -> None:
         nonlocal left
         if error is not None:
             answer.error_code = code_of(error)
-            answer.error_message = str(error)
+            answer.error_message = message_of(error)
             answer.base_offset = -1
         left -= 1
         if not left:
             later.finish(response)
 
+    def append_opened(
+        answer: PartitionProduceResponse, partition: Partition, records: Buffer, opened: Opened
+    ) -> None:
+        try:
+            appended = context.broker.append(partition, records, opened)
+        except ANSWERABLE as error:
+            _become(answer, refused(answer.index, error, partition, records))
+            settle(answer, None)
+            return
+        _become(answer, _taken(answer.index, partition, appended))
+        if acks == _ALL and appended.end_offset > partition.high_watermark:
+            partition.waiting.tell(appended.end_offset, partial(settle, answer))
+        else:
+            settle(answer, None)
+
     for answer, partition, end_offset in unsafe:
         partition.waiting.tell(end_offset, partial(settle, answer))
+    for answer, partition, records in unopened:
+        context.broker.opening.open(records, partial(append_opened, answer, partition, records))
     return later
+
+
+def _become(answer: PartitionProduceResponse, other: PartitionProduceResponse) -> None:
+    """Lets an answer that stands in its place in the response say what another one says."""
+    for field in PartitionProduceResponse.FIELDS:  # type: ignore[attr-defined]  # a declared struct
+        setattr(answer, field.name, getattr(other, field.name))
