@@ -1,10 +1,12 @@
 """A real broker in a process of its own, as people run it."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 START_S_MAX = 15
@@ -26,6 +28,7 @@ class BrokerProcess:
         self.log = directory / "broker.log"
         self.host = "127.0.0.1"
         self.port = 0
+        self.program: Sequence[str] = (sys.executable, "-m", "riverlog")
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -45,14 +48,23 @@ class BrokerProcess:
         """All it has said, over all its starts."""
         return self.log.read_text()
 
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Another process with the same data, address and log, which is the caller's to end.
+
+        Settings of whoever runs the tests are not its own. A test may set another `program`.
+        """
+        command = [*self.program, "serve", "--data", str(self.data), "--listen", self.bootstrap]
+        ours = {name: text for name, text in os.environ.items() if not name.startswith("RIVERLOG_")}
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [*command, *self._arguments], stdin=subprocess.DEVNULL, stderr=log, env=ours
+            )
+
     def start(self) -> None:
         """Accepts clients when it returns."""
         assert self._process is None, "the broker runs already"
-        command = [sys.executable, "-m", "riverlog", "serve", "--data", str(self.data)]
-        command += ["--listen", self.bootstrap, *self._arguments]
-        with self.log.open("ab") as log:
-            said_before_bytes = log.tell()
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
+        said_before_bytes = self.log.stat().st_size if self.log.exists() else 0
+        self._process = self.spawn()
         deadline = time.monotonic() + START_S_MAX
         while True:
             listening = LISTENING.search(self.log.read_bytes(), said_before_bytes)

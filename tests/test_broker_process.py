@@ -35,6 +35,17 @@ def test_a_broker_that_does_not_start_says_why(tmp_path: Path) -> None:
         broker.start()
 
 
+def test_a_broker_of_a_test_has_no_settings_of_those_who_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIVERLOG_LOG_LEVEL", "error")
+    monkeypatch.setenv("RIVERLOG_SEED", "no setting at all")
+    broker = BrokerProcess(tmp_path)
+
+    broker.start()
+    broker.end()
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -20,7 +20,7 @@ LARGE_PAYLOAD_BYTES = 200_000
 LARGE_SHARE = 0.006
 
 # A broker that is back is to be found at once: these tests wait for nothing else.
-_RECONNECT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
+RECONNECT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
 # Without retries, so that every record is tried once: a second try could rightly stand there twice.
 _ONE_TRY = {"message.send.max.retries": 0}
 
@@ -49,7 +49,13 @@ class Load:
     errors of the consumer.
     """
 
-    def __init__(self, bootstrap: str, partitions: Mapping[str, int], seed: str) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        partitions: Mapping[str, int],
+        seed: str,
+        kinds: Sequence[Kind] = KINDS,
+    ) -> None:
         self.history = History()
         self.acknowledged: Counter[str] = Counter()
         self.consumed: defaultdict[str, list[int]] = defaultdict(list)
@@ -57,9 +63,10 @@ class Load:
         self._bootstrap = bootstrap
         self._partitions = each(partitions)
         self._seed = seed
+        self._kinds = kinds
         self._producers_stop = threading.Event()
         self._is_abandoned = threading.Event()
-        self._producing = [self._thread(self._produce, kind) for kind in KINDS]
+        self._producing = [self._thread(self._produce, kind) for kind in kinds]
         self._consuming = self._thread(self._consume)
 
     def start(self) -> None:
@@ -75,7 +82,8 @@ class Load:
 
         def has_advanced() -> bool:
             return bool(self.unexpected) or all(
-                self.acknowledged[kind.name] >= before[kind.name] + record_count for kind in KINDS
+                self.acknowledged[kind.name] >= before[kind.name] + record_count
+                for kind in self._kinds
             )
 
         wait_until(has_advanced, lambda: f"{before} became {self.acknowledged} only")
@@ -113,7 +121,7 @@ class Load:
     def _produce(self, kind: Kind) -> None:
         chance = Random(f"{self._seed} {kind.name}")
         settings = {"bootstrap.servers": self._bootstrap, "linger.ms": 1, "log_level": 0}
-        producer = Producer({**settings, **_RECONNECT, **kind.settings})
+        producer = Producer({**settings, **RECONNECT, **kind.settings})
         number = 0
         while not self._producers_stop.is_set():
             for _ in range(chance.randint(1, 12)):
@@ -154,7 +162,7 @@ class Load:
                 "auto.offset.reset": "error",
                 "fetch.wait.max.ms": 100,
                 "log_level": 0,
-                **_RECONNECT,
+                **RECONNECT,
             }
         )
         try:

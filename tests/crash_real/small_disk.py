@@ -1,43 +1,25 @@
 """File systems that are soon full: mounted for one test, gone after it."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
+from tests.crash_real.loop_disk import loop_mounted, mounted_by
 
-from tests.tools import require
-
-RUN_S_MAX = 30
 _BLOCK = bytes(64 * 1024)
 
 
 @contextmanager
 def mounted(kind: str, directory: Path, size_kib: int) -> Iterator[Path]:
     """An empty file system of this kind and size; unmounted at the end of the `with`."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a file system")
-    place = directory / "small-disk"
-    place.mkdir()
     if kind == "tmpfs":
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "none", str(place)]
+        place = directory / "small-disk"
+        with mounted_by(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "none"], place):
+            yield place
     else:
-        require("mkfs.ext4")
-        image = directory / "image"
-        with image.open("wb") as file:
-            file.truncate(size_kib * 1024)
-        # Without a reserve, or root would write on where others are refused.
-        _run(["mkfs.ext4", "-q", "-m", "0", str(image)])
-        command = ["mount", "-o", "loop", str(image), str(place)]
-    refusal = _run(command)
-    if refusal:
-        pytest.skip(f"a {kind} cannot be mounted here: {refusal}")
-    try:
-        yield place
-    finally:
-        assert not _run(["umount", str(place)])
+        with loop_mounted(kind, directory, size_kib) as disk:
+            yield disk.place
 
 
 def fill(file: Path, *, room_kib: int = 0) -> None:
@@ -52,9 +34,3 @@ def fill(file: Path, *, room_kib: int = 0) -> None:
             # Smaller pieces may still fit, when these have their place.
             os.fsync(filler.fileno())
     reserve.unlink()
-
-
-def _run(command: list[str]) -> str:
-    """Runs a command; what it complained about, or nothing when it went well."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S_MAX)
-    return done.stderr.strip() or f"exit {done.returncode}" if done.returncode else ""

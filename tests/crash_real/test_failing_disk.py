@@ -209,12 +209,16 @@ def test_producers_that_retry_get_through_a_disk_that_fails_for_a_while(
         if calls == SYNCS:
             # Like a power cut, a failed sync takes what was acknowledged before it was synced.
             load.history.power_lost()
-        load.stop(end_offsets(read_back_after_death(broker, load.history, partitions)))
+        logs = read_back_after_death(broker, load.history, partitions)
+        load.stop(end_offsets(logs))
     finally:
         load.abandon()
 
     assert complaints(load.history) == []
     assert load.unexpected == []
+    # A new epoch would have all that has no answer sent anew, even what is in a log.
+    epochs = {batch.producer_epoch for batches in logs.values() for batch in batches}
+    assert epochs <= {-1, 0}, "a producer was told of a gap that the broker had made"
 
 
 def _ids(wire: Wire, partition: int = 0) -> list[str]:

@@ -5,17 +5,16 @@ and the records of an earlier run, as far as clocks and threads allow.
 """
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from random import Random
 
 import pytest
 
 from tests.broker_process import BrokerProcess
+from tests.crash_real.chance import told_chance
+from tests.crash_real.dying import BEGINNING_S_MAX, begin_and_die
 from tests.crash_real.judgement import complaints, each, end_offsets, read_back_after_death
 from tests.crash_real.load import Load
 from tests.crash_real.strace import WRITES, is_permitted, killing
@@ -32,9 +31,7 @@ CALLS = f"{WRITES},fdatasync,fsync,rename,ftruncate,openat,mkdir"
 
 @pytest.fixture
 def chance() -> Random:
-    seed = os.environ.get("RIVERLOG_SEED", str(time.time_ns() % 1_000_000))
-    print(f"RIVERLOG_SEED={seed}")  # noqa: T201  # shown when the test fails
-    return Random(seed)
+    return told_chance()
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_a_broker_killed_again_and_again_keeps_every_promise(
         if number % 3 == 0:
             tear_tails(broker.data / "topics", chance)
         if number % 4 == 1:
-            _begin_and_die(broker, chance)
+            begin_and_die(broker, chance.random() * BEGINNING_S_MAX)
         broker.start()
         if number % 4 == 3:
             # Partitions are recovered when they are first asked for: that is what this one meets.
@@ -91,16 +88,6 @@ def _die_at_a_call(broker: BrokerProcess, chance: Random) -> None:
     with killing(broker, CALLS, chance.randint(1, 60)):
         wait_until(lambda: is_dead(pid), lambda: "the broker makes no system calls")
     broker.kill()
-
-
-def _begin_and_die(broker: BrokerProcess, chance: Random) -> None:
-    """Starts a broker on the same data and kills it before, or just after, it is ready."""
-    command = [sys.executable, "-m", "riverlog", "serve", "--data", str(broker.data)]
-    command += ["--listen", broker.bootstrap]
-    with broker.log.open("ab") as log, subprocess.Popen(command, stderr=log) as process:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(chance.random() * 0.25)
-        process.kill()
 
 
 def _mark(broker: BrokerProcess, load: Load, number: int) -> int:

@@ -73,6 +73,7 @@ class Batch:
     """A batch as it was fetched."""
 
     leader_epoch: int
+    producer_epoch: int
     next_offset: int
     records: list[history.Record]
 
@@ -187,10 +188,10 @@ class Wire:
         assert response.error_code == ErrorCode.NONE
         return response.responses[0].partitions[0]
 
-    def read(self, topic: str | bytes, partition: int = 0) -> list[Batch]:
-        """All that a partition holds."""
+    def read(self, topic: str | bytes, partition: int = 0, start_offset: int = 0) -> list[Batch]:
+        """All that a partition holds, from `start_offset` on."""
         batches: list[Batch] = []
-        offset = 0
+        offset = start_offset
         while True:
             answer = self.fetch(topic, offset, partition)
             assert answer.error_code == ErrorCode.NONE, ErrorCode(answer.error_code)
@@ -227,5 +228,5 @@ def _batches(data: bytes) -> Iterator[Batch]:
             assert record.key is not None
             assert record.value is not None
             records.append(history.Record(record.offset, record.key.decode(), record.value))
-        yield Batch(header.leader_epoch, header.next_offset, records)
+        yield Batch(header.leader_epoch, header.producer_epoch, header.next_offset, records)
         position += header.size_bytes

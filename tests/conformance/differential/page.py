@@ -60,6 +60,8 @@ ELSEWHERE = """\
   A record's time counts at most up to its arrival, so one from the future keeps nothing for ever.
 * A partition remembers 20,000 idempotent producers, those silent for longest are forgotten first,
   and all after a day of silence by the broker's clock.
+* What an idempotent producer sent behind a batch that the disk refused is refused with that error,
+  KAFKA_STORAGE_ERROR, until that batch has come again; for Kafka it is out of order.
 * `__consumer_offsets` has 4 partitions; it is kept short by the broker, without compaction.
 * A new group waits 100 ms for more members, where Kafka waits 3 s.
 """
