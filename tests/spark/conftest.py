@@ -1,7 +1,5 @@
 """One Spark session and one broker for all tests with real Spark."""
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +18,6 @@ Read = Callable[..., "DataFrame"]
 def spark() -> Iterator["SparkSession"]:
     """Spark in this process, with its own Kafka connector if that can be had."""
     require("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     from riverlog.spark import recommended_conf
@@ -45,8 +42,8 @@ def spark() -> Iterator["SparkSession"]:
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[riverlog.Broker]:
-    """A broker in memory: use topics of your own."""
-    with riverlog.Broker(auto_create_topics=False) as running:
+    """A broker in memory: use topics of your own. It keeps old records, as tests have them."""
+    with riverlog.Broker(auto_create_topics=False, log_retention_ms=-1) as running:
         yield running
 
 

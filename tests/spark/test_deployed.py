@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 import riverlog
+from riverlog.spark.workers import VARIABLES
 
 pytestmark = pytest.mark.client("spark")
 
 PROGRAM = Path(__file__).with_name("deployed.py")
 RUN_S_MAX = 240
+
+
+def path_without_this_python() -> str:
+    places = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(each for each in places if Path(each) != Path(sys.executable).parent)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +34,11 @@ def test_a_program_runs_where_spark_is_several_processes(
 ) -> None:
     import pyspark
 
+    # As for a program run by its full path: no Python on the PATH has riverlog.
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in VARIABLES},
         **place,
-        "PYSPARK_PYTHON": sys.executable,
+        "PATH": path_without_this_python(),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
     }
     with riverlog.Broker(topics={"in": 3, "out": 2}) as broker:

@@ -115,6 +115,7 @@ def test_kafka_options_reach_the_client() -> None:
             "cannot be more than maxOffsetsPerTrigger",
         ),
         ({"subscribe": "a", "failOnDataLoss": "yes"}, "failOnDataLoss is true or false, not 'yes'"),
+        ({"subscribe": "a", "fetchOffset.numRetries": "x"}, "numRetries is a whole number of at"),
         ({"subscribe": "a", "maxTriggerDelay": "soon"}, "is a duration like 90s or 15m"),
         ({"subscribe": "a", "startingOffsetsByTimestampStrategy": "x"}, "is error or latest"),
         ({"subscribe": "a", "kafka.auto.offset.reset": "x"}, "say where to begin with starting"),

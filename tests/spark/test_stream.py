@@ -28,9 +28,9 @@ def publish(broker: riverlog.Broker, topic: str, values: range, partitions: int)
         client.publish_batch(topic, records).results()
 
 
-def committed(broker: riverlog.Broker, group: str) -> dict[tuple[str, int], int]:
+def committed(bootstrap: str, group: str) -> dict[tuple[str, int], int]:
     """How far a group is, as any tool for Kafka sees it."""
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap})
     asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
     found: Sequence[TopicPartition] = asked[group].result(10).topic_partitions
     return {(each.topic, each.partition): each.offset for each in found}
@@ -92,7 +92,7 @@ def test_a_restart_goes_on_where_it_left_off_and_finds_new_partitions(
     assert seen.values == list(range(10))
     latest = query.lastProgress["sources"][0]["latestOffset"]
     assert latest.replace(" ", "") == '{"grows":{"0":5,"1":5}}'
-    assert committed(broker, "grows-in-spark") == {("grows", 0): 5, ("grows", 1): 5}
+    assert committed(broker.bootstrap, "grows-in-spark") == {("grows", 0): 5, ("grows", 1): 5}
 
     with broker.connect() as client:
         client.topics.add_partitions("grows", 3)
@@ -101,7 +101,7 @@ def test_a_restart_goes_on_where_it_left_off_and_finds_new_partitions(
 
     assert len(seen.batches) == 4
     assert seen.values == list(range(16))
-    assert committed(broker, "grows-in-spark")["grows", 2] == 2
+    assert committed(broker.bootstrap, "grows-in-spark")["grows", 2] == 2
 
 
 def test_the_latest_stays_the_same_when_the_first_batch_runs_again(
@@ -154,6 +154,22 @@ def test_a_stream_goes_into_a_topic(load: Read, broker: riverlog.Broker, tmp_pat
     table = riverlog.read_arrow("clean", bootstrap=broker.bootstrap, columns=["key", "value"])
     assert sorted(int(value) for value in table["value"].to_pylist()) == list(range(2000))
     assert sorted(int(key) for key in table["key"].to_pylist()) == sorted([*range(1000)] * 2)
+
+
+def test_a_stream_asked_for_wrongly_is_refused_in_a_sentence(load: Read, seen: Seen) -> None:
+    given = {"stream": True, "subscribe": "raw"}
+
+    unknown = refusal(lambda: load(**given, startingOfset="1"))
+    ending = refusal(lambda: seen.run(load(**given, endingOffsets="latest")))
+    column = refusal(lambda: seen.run(load(**given, schema="value binary, vlaue binary")))
+    missing = refusal(lambda: seen.run(load(stream=True, subscribe="missing")))
+
+    assert "InvalidOption: startingofset is no option of a source; is startingOffsets" in unknown
+    assert "InvalidOption: endingOffsets is for batch queries: a stream does not end" in ending
+    assert "InvalidOption: no column 'vlaue': there are key, value, topic" in column
+    assert "UnknownTopic: topic missing: unknown topic or partition" in missing
+    for told in (unknown, ending, column, missing):
+        assert "another exception" not in told
 
 
 def test_a_group_with_members_is_left_to_them(

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 import riverlog
 from riverlog.client.errors import UnknownTopic
-from riverlog.spark.errors import DataLoss
+from riverlog.spark.errors import DataLoss, InvalidOption
 from riverlog.spark.options import source_options
 from riverlog.spark.planning import Slice
 
@@ -169,3 +169,22 @@ def test_a_task_finds_its_records_deleted(broker: riverlog.Broker) -> None:
     assert read(2, 5, failOnDataLoss="false") == []
     assert read(20, 25, failOnDataLoss="false") == []
     assert read(6, 9) == [6, 7, 8]
+
+
+def test_a_stream_asked_for_wrongly_says_so_when_it_is_read(broker: riverlog.Broker) -> None:
+    from pyspark.sql.types import StructType
+
+    from riverlog.spark.refused_stream import RefusedStream
+    from riverlog.spark.source import RiverlogSource
+
+    given = {
+        "kafka.bootstrap.servers": broker.bootstrap,
+        "subscribe": "a",
+        "endingOffsets": "latest",
+    }
+    reader = RiverlogSource(given).streamReader(StructType())
+    assert isinstance(reader, RefusedStream)
+
+    for call in (reader.initialOffset, reader.latestOffset, lambda: reader.partitions({}, {})):
+        with pytest.raises(InvalidOption, match="endingOffsets is for batch queries"):
+            call()

@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from riverlog.spark import lookup
+from riverlog.spark.arriving import carried
 from riverlog.spark.errors import DataLoss
 from riverlog.spark.options import SourceOptions
 from riverlog.spark.planning import cut, kept, slices_between
@@ -16,6 +17,8 @@ from riverlog.tables.brokers import Brokers
 
 class BatchReader(DataSourceReader):  # type: ignore[misc] # pyspark has no types for mypy here
     """Plans in the driver, reads in the workers; Spark sends copies of it there."""
+
+    __reduce__ = carried
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options

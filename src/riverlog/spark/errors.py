@@ -7,3 +7,7 @@ class InvalidOption(ValueError):
 
 class DataLoss(Exception):
     """Records that were to be read are gone; `failOnDataLoss=false` goes on without them."""
+
+
+class SparkUnavailable(Exception):
+    """Spark cannot run here, or not with what it found; nothing was begun."""

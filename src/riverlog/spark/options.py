@@ -73,6 +73,11 @@ def includes_headers(options: Mapping[str, str]) -> bool:
     return _truth(_named(options, READING), "includeHeaders", default=False)
 
 
+def check_either_way(options: Mapping[str, str]) -> None:
+    """Raises `InvalidOption` for what neither a batch nor a stream could be told."""
+    source_options(options, is_streaming=not _named(options, _ENDS))
+
+
 def source_options(options: Mapping[str, str], *, is_streaming: bool) -> SourceOptions:
     """How to read; raises `InvalidOption`."""
     _check_names(options, READING, "a source")
@@ -89,6 +94,9 @@ def source_options(options: Mapping[str, str], *, is_streaming: bool) -> SourceO
         raise InvalidOption(
             f"startingOffsetsByTimestampStrategy is error or latest, not '{strategy}'"
         )
+    # What they tune is not there: lookups are tried until the timeout, and nothing is cached.
+    for name in ("fetchOffset.numRetries", "fetchOffset.retryIntervalMs"):
+        whole_number(name, named.get(name, "0"), 0)
     settings = client_settings(_lower(options))
     if poll_timeout_ms := _number(named, "kafkaConsumer.pollTimeoutMs"):
         settings = settings._replace(timeout_ms=poll_timeout_ms)

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
 
 from riverlog.client.sync_client import Client, connect
 from riverlog.client.sync_publishing import SyncPublishing
+from riverlog.spark.arriving import carried
 from riverlog.spark.options import SinkOptions
 from riverlog.spark.outgoing import records_by_topic
 from riverlog.spark.telling import in_a_sentence
@@ -22,6 +23,8 @@ from riverlog.spark.telling import in_a_sentence
 
 class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc] # pyspark has no types for mypy here
     """`df.write`; Spark sends copies of it to the workers."""
+
+    __reduce__ = carried
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -34,6 +37,8 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc] # pyspark has no
 
 class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc] # pyspark has no types for mypy here
     """`df.writeStream`; Spark sends copies of it to the workers."""
+
+    __reduce__ = carried
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.datasource import (
 
 from riverlog.runtime.clock import SystemClock
 from riverlog.spark import lookup
+from riverlog.spark.arriving import carried
 from riverlog.spark.errors import DataLoss
 from riverlog.spark.offsets import Mark, Offsets, mark_from_json, mark_to_json
 from riverlog.spark.options import SourceOptions
@@ -29,6 +30,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
     Spark's checkpoint alone decides what is read. Offsets are committed to a consumer group as
     well, once a micro-batch is done, so that every tool for Kafka shows how far the query is.
     """
+
+    __reduce__ = carried
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options

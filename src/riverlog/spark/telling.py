@@ -5,12 +5,12 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from riverlog.client.errors import ClientError
-from riverlog.spark.errors import DataLoss, InvalidOption
+from riverlog.spark.errors import DataLoss, InvalidOption, SparkUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_SENTENCES = (ClientError, DataLoss, InvalidOption)
+_SENTENCES = (ClientError, DataLoss, InvalidOption, SparkUnavailable)
 
 
 def in_a_sentence(call: Callable[P, T]) -> Callable[P, T]:

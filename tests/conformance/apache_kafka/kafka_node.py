@@ -53,6 +53,17 @@ class KafkaNode(NamedTuple):
 
 
 @contextmanager
+def node_of_run(
+    factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[KafkaNode]:
+    """One node for the whole run, however many processes it has."""
+    base: Path = factory.getbasetemp()
+    is_one_of_many = hasattr(request.config, "workerinput")
+    with shared_node((base.parent if is_one_of_many else base) / "apache-kafka") as node:
+        yield node
+
+
+@contextmanager
 def shared_node(directory: Path) -> Iterator[KafkaNode]:
     """A node for everyone who names the same directory; the first one here starts it."""
     directory.mkdir(parents=True, exist_ok=True)

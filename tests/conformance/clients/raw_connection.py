@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from riverlog.protocol.headers import read_response, request_frame
 
 ANSWER_S_MAX = 10
+REFUSED_S = 0.5
 CORRELATION_ID = 4711
 
 R = TypeVar("R")
@@ -34,6 +35,36 @@ class RawConnection:
     def send(self, frame: bytes) -> None:
         """Sends a request that has no length prefix yet."""
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes as they are."""
+        self._socket.sendall(data)
+
+    def write_until_refused(self, data: bytes) -> None:
+        """Sends the same again and again, until nobody has taken any of it for a while."""
+        self._socket.settimeout(REFUSED_S)
+        try:
+            while True:
+                self._socket.sendall(data)
+        except TimeoutError:
+            self._socket.settimeout(ANSWER_S_MAX)
+
+    def is_cut_off(self) -> bool:
+        """Whether the broker closes the connection, whatever else it still says."""
+        try:
+            while self._socket.recv(1 << 16):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            return True
+        return True
+
+    def reset(self) -> None:
+        """Ends the connection as a crash would, with no goodbye."""
+        linger_for_nothing = struct.pack("ii", 1, 0)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_for_nothing)
+        self.close()
 
     def receive(self) -> bytes | None:
         """The next reply without its length prefix; None when the broker has closed."""
