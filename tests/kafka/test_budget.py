@@ -3,8 +3,9 @@
 import asyncio
 
 from riverlog.config import DoorLimits
-from riverlog.kafka.budget import SHARED_FETCH_BYTES_MAX, SHARED_WITHIN_S, Budget
+from riverlog.kafka.budget import BRIEF_FETCH_BYTES_MAX, Budget
 from riverlog.kafka.listener import CONNECTIONS_MIN, within_open_files
+from riverlog.kafka.turns import BRIEF_S, Pace
 from riverlog.runtime.open_files import open_files_max
 
 MIB = 1 << 20
@@ -27,14 +28,18 @@ def test_places_are_counted_in_all_and_by_address() -> None:
     assert [budget.admit("b"), budget.connections] == [True, 3]
 
 
-async def test_a_fetch_is_large_for_whoever_is_alone_and_small_while_others_are_busy() -> None:
+async def test_a_fetch_is_large_among_readers_and_small_while_others_want_brief_replies() -> None:
     budget = Budget(DoorLimits(fetch_bytes_max=16 * MIB))
-    now_s = asyncio.get_running_loop().time()
-    budget.turns.begin("alice", now_s)
+    loop = asyncio.get_running_loop()
+    reader, writer = (Pace(budget.turns, loop, lambda: None) for _ in range(2))
+    for pace, request in ((reader, b"\0\1"), (writer, b"\0\1")):
+        pace.begin()
+        pace.started(request, 0)
     assert budget.fetch_bytes_max() == 16 * MIB
-    budget.turns.begin("bob", now_s)
-    assert budget.fetch_bytes_max() == SHARED_FETCH_BYTES_MAX
-    await asyncio.sleep(2 * SHARED_WITHIN_S)
+    writer.begin()
+    writer.started(b"\0\0", 0)
+    assert budget.fetch_bytes_max() == BRIEF_FETCH_BYTES_MAX
+    await asyncio.sleep(2 * BRIEF_S)
     assert budget.fetch_bytes_max() == 16 * MIB
 
 

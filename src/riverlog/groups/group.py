@@ -56,6 +56,7 @@ class Group:
         self.leader_id: str | None = None
         self.members = Members()
         self.given_ids: dict[str, int] = {}
+        self._given_deadline_ms: int | None = NEVER_MS
         self.deadline_ms = NEVER_MS
         self.delay_left_ms: int | None = None
         self.has_newcomers = False
@@ -91,7 +92,14 @@ class Group:
     def next_deadline_ms(self) -> int:
         """When time alone will next change something, at the earliest."""
         deadlines = [member.deadline_ms for member in self.members if member.can_expire]
-        return min([self.deadline_ms, *deadlines, *self.given_ids.values()])
+        return min([self.deadline_ms, self.given_deadline_ms, *deadlines])
+
+    @property
+    def given_deadline_ms(self) -> int:
+        """When the first of the ids lapses that were given and not used."""
+        if self._given_deadline_ms is None:
+            self._given_deadline_ms = min(self.given_ids.values(), default=NEVER_MS)
+        return self._given_deadline_ms
 
     def member(self, member_id: str, instance_id: str | None) -> Member:
         """The member that asks; raises `UnknownMember`, or `FencedInstance`."""
@@ -126,9 +134,11 @@ class Group:
             case Restored():
                 self._restore(fact)
             case MemberIdGiven():
+                # Kept, not looked for: a crowd that asks for ids makes many of them.
+                self._given_deadline_ms = min(self.given_deadline_ms, fact.deadline_ms)
                 self.given_ids[fact.member_id] = fact.deadline_ms
             case MemberIdLapsed():
-                self.given_ids.pop(fact.member_id, None)
+                self._take_back(fact.member_id)
             case MemberJoined():
                 self._join(fact)
             case MemberReplaced():
@@ -159,6 +169,10 @@ class Group:
         """Notes that it has been written, or will not be."""
         self.under_way.remove(fact)
 
+    def _take_back(self, member_id: str) -> None:
+        if self.given_ids.pop(member_id, None) == self._given_deadline_ms:
+            self._given_deadline_ms = None
+
     def _existing(self, member_id: str) -> Member:
         member = self.members.get(member_id)
         assert member is not None, "a fact is about a member there is"
@@ -166,7 +180,7 @@ class Group:
 
     def _join(self, fact: MemberJoined) -> None:
         member_id = fact.profile.member_id
-        self.given_ids.pop(member_id, None)
+        self._take_back(member_id)
         member = self.members.get(member_id)
         if member is None:
             member = Member(fact.profile, fact.deadline_ms)

@@ -27,6 +27,11 @@ class Profile(NamedTuple):
     rebalance_timeout_ms: int
     protocols: Protocols
 
+    @property
+    def size_bytes(self) -> int:
+        """What keeping its protocols takes."""
+        return sum(len(name) + len(metadata) for name, metadata in self.protocols)
+
     def metadata_for(self, protocol: str | None) -> bytes:
         """What it tells the others about itself under this protocol."""
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")

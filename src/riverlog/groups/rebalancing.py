@@ -33,7 +33,9 @@ def due(group: Group, now_ms: int, time_ms: int, settings: GroupSettings) -> Dec
     written down.
     """
     overdue = [m for m in group.members if m.can_expire and m.deadline_ms <= now_ms]
-    lapsed = [known for known, deadline_ms in group.given_ids.items() if deadline_ms <= now_ms]
+    lapsed = []
+    if group.given_deadline_ms <= now_ms:
+        lapsed = [known for known, deadline_ms in group.given_ids.items() if deadline_ms <= now_ms]
     if overdue or lapsed:
         facts, releases = drop(group, overdue, now_ms, settings)
         return Decision([*map(MemberIdLapsed, lapsed), *facts], releases=releases)

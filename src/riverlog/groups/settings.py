@@ -14,6 +14,9 @@ class GroupSettings(NamedTuple):
         session_timeout_ms_max: `group.max.session.timeout.ms`.
         size_max: `group.max.size`. Kafka has no limit; here a loop that joins with fresh ids must
             not take all memory. Ids that were given and not used yet count.
+        groups_max: How many groups there may be; a loop that joins groups with fresh names must
+            not take all memory either.
+        members_bytes_max: What all members of all groups may have said of themselves.
         initial_delay_ms: `group.initial.rebalance.delay.ms`. How long the first member of a group
             waits for more. Kafka waits 3 s; 100 ms catch those that are started together, and
             whoever starts one consumer in a test or on a laptop does not notice.
@@ -33,6 +36,8 @@ class GroupSettings(NamedTuple):
     session_timeout_ms_min: int = 6_000
     session_timeout_ms_max: int = 30 * MINUTE_MS
     size_max: int = 10_000
+    groups_max: int = 100_000
+    members_bytes_max: int = 64 << 20
     initial_delay_ms: int = 100
     newcomer_timeout_ms: int = 5 * MINUTE_MS
     metadata_bytes_max: int = 4_096

@@ -13,9 +13,7 @@ from riverlog.runtime.logs import get
 log = get(__name__)
 
 # What is read and written in a fraction of a millisecond.
-SHARED_FETCH_BYTES_MAX = 256 << 10
-# Replies are kept small for those who ask all the time, not for a heartbeat now and then.
-SHARED_WITHIN_S = 0.05
+BRIEF_FETCH_BYTES_MAX = 256 << 10
 # A single reply takes no more than this part of the room that is left for those unread.
 _PART_OF_ROOM = 4
 
@@ -68,8 +66,8 @@ class Budget:
 
     def fetch_bytes_max(self) -> int:
         """How large the reply to a Fetch may be now."""
-        if self.turns.is_shared(asyncio.get_running_loop().time(), SHARED_WITHIN_S):
-            return min(SHARED_FETCH_BYTES_MAX, self._limits.fetch_bytes_max)
+        if self.turns.wants_brief_replies(asyncio.get_running_loop().time()):
+            return min(BRIEF_FETCH_BYTES_MAX, self._limits.fetch_bytes_max)
         return min(self.unread.room_bytes // _PART_OF_ROOM, self._limits.fetch_bytes_max)
 
     @property

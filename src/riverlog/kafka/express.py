@@ -17,7 +17,7 @@ from riverlog.kafka.budget import Budget
 from riverlog.kafka.fast_produce import FLEXIBLE_FROM, Place, common, find_place
 from riverlog.kafka.flushing import Flushing
 from riverlog.kafka.handlers.produce import refused
-from riverlog.kernel.express import FRAME_BYTES_MAX, Group, NativeExpress, Request
+from riverlog.kernel.express import FRAME_BYTES_MAX, Back, Group, NativeExpress, Request
 from riverlog.log.batches import Mark
 from riverlog.log.partition import Partition
 from riverlog.protocol.api_keys import ApiKey
@@ -97,6 +97,7 @@ class Express:
         self._held_bytes = 0
         self.taken_count = 0
         self._is_flush_due = False
+        self._is_in_turn = False
         self._is_reading = False
         self._is_closed = False
         self._loop = asyncio.get_running_loop()
@@ -215,8 +216,17 @@ class Express:
             self._stop_reading()
             self._budget.when_there_is_room(self._read)
             return
-        self._budget.turns.begin(self, self._loop.time())
+        now_s = self._loop.time()
+        self._budget.turns.begin(self, now_s)
+        self._budget.turns.note_brief(now_s)
         groups, backs = self._native.turn()
+        self._is_in_turn = True
+        try:
+            self._take(groups, backs)
+        finally:
+            self._is_in_turn = False
+
+    def _take(self, groups: list[Group], backs: list[Back]) -> None:
         try:
             for group in groups:
                 self.taken_count += group.request_count
@@ -289,6 +299,10 @@ class Express:
     def start_and_flush(self) -> None:
         """Sends the replies that are ready."""
         self._is_flush_due = False
+        if self._is_in_turn:
+            # Who leaves in this turn is given what it has sent before it is given its last replies.
+            self._flush_soon()
+            return
         while not self._is_closed and (backs := self._native.flush()):
             for back in backs:
                 passenger = self._passengers[back.client]

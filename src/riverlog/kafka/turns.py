@@ -8,12 +8,14 @@ after each of them all such requests rest for a while. Neither matters to whoeve
 import asyncio
 from collections.abc import Callable
 
-# About what a small durable write takes: so much is waited for another's slice at most.
-SLICE_S = 0.000_2
+# A part of what a small durable write takes: it waits for another's slice twice or three times.
+SLICE_S = 0.000_1
 # A slice while nobody else is about: whoever comes then waits no longer than a person notices.
 LONE_SLICE_S = 0.005
 # Whoever has asked within this time may well ask again.
 ABOUT_S = 1.0
+# A producer asks more often than this, a heartbeat does not.
+BRIEF_S = 0.05
 
 # Below this size no request takes long, nor does one whose reply is smaller.
 HEAVY_BYTES = 16 << 10
@@ -28,12 +30,13 @@ _PRODUCE, _FETCH = b"\0\0", b"\0\1"
 class Turns:
     """What all connections of a listener share of the loop's time; it belongs to one loop."""
 
-    __slots__ = ("_holder", "_others_seen_s", "_rest_ends_s")
+    __slots__ = ("_brief_seen_s", "_holder", "_others_seen_s", "_rest_ends_s")
 
     def __init__(self) -> None:
         self._holder: object = None
         self._others_seen_s = float("-inf")
         self._rest_ends_s = float("-inf")
+        self._brief_seen_s = float("-inf")
 
     def begin(self, holder: object, now_s: float) -> float:
         """Notes who has the loop now; gives the time at which it is to let others have it."""
@@ -43,9 +46,17 @@ class Turns:
             self._holder = holder
         return now_s + (SLICE_S if self.is_shared(now_s) else LONE_SLICE_S)
 
-    def is_shared(self, now_s: float, within_s: float = ABOUT_S) -> bool:
+    def is_shared(self, now_s: float) -> bool:
         """Whether more than one connection has been asking lately."""
-        return now_s - self._others_seen_s < within_s
+        return now_s - self._others_seen_s < ABOUT_S
+
+    def note_brief(self, now_s: float) -> None:
+        """Somebody has asked for something other than records, and waits for a brief answer."""
+        self._brief_seen_s = now_s
+
+    def wants_brief_replies(self, now_s: float) -> bool:
+        """Whether somebody keeps asking for such things: records come in small replies then."""
+        return now_s - self._brief_seen_s < BRIEF_S
 
     def note_heavy(self, took_s: float, now_s: float) -> None:
         """A heavy request has been answered; if others were about before it, the next ones rest."""
@@ -97,6 +108,8 @@ class Pace:
     def started(self, frame: bytes, reply_bytes: int) -> None:
         """A request was started, and so much of a reply was made."""
         began_s, self._now_s = self._now_s, self._loop.time()
+        if not frame.startswith(_FETCH):
+            self._turns.note_brief(self._now_s)
         self._was_heavy = is_heavy(frame, reply_bytes)
         if self._was_heavy:
             self._turns.note_heavy(self._now_s - began_s, self._now_s)

@@ -94,8 +94,8 @@ CLIENT_LIMITS = (
         "fetch.max.bytes",
         size(1024, INT32_MAX),
         "The largest reply to a Fetch, whatever was asked for, but for a single batch that is "
-        "larger. While several clients are busy it is 256 KiB, so that none of them holds up the "
-        "others. Kafka has 55 MiB; more than this is not faster.",
+        "larger. While others write it is 256 KiB, so that they are not held up. Kafka has 55 MiB; "
+        "more than this is not faster.",
     ),
     of(
         DoorLimits,
