@@ -41,7 +41,7 @@ pipeline: java $(VENV)/.spark ## Show it at work: a million orders through Spark
 	@$(BIN)/python -m examples.pipeline $(if $(ROWS),--rows $(ROWS)) $(if $(KEEP),--keep $(KEEP)) $(ARGS)
 
 java:
-	@java -version >/dev/null 2>&1 || test -x "$(JAVA_HOME)/bin/java" || { echo "make pipeline needs Java 17 or newer:" \
+	@java -version >/dev/null 2>&1 || "$${JAVA_HOME:-.}/bin/java" -version >/dev/null 2>&1 || { echo "make pipeline needs Java 17 or newer:" \
 	  "install one, for example with apt install openjdk-17-jre-headless, or set JAVA_HOME"; exit 2; }
 
 lock: ## Rewrite the pinned requirements from requirements/*.in
@@ -52,7 +52,7 @@ lock: ## Rewrite the pinned requirements from requirements/*.in
 	@rm -rf $(VENV)-lock
 
 clean: ## Remove what the other targets made (never your data)
-	@rm -rf $(VENV) .tools .bench build .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .tools .bench .fuzz build .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

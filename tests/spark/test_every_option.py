@@ -221,7 +221,7 @@ def test_a_number_for_the_client_reaches_it(name: str) -> None:
         client_settings({f"kafka.{name}": "many"})
 
 
-@pytest.mark.parametrize("name", [*client_options._FIXED, *client_options._REFUSED])
+@pytest.mark.parametrize("name", sorted({*client_options._FIXED, *client_options._REFUSED}))
 def test_what_would_change_the_result_is_refused(name: str) -> None:
     with pytest.raises(InvalidOption, match=f"kafka.{name} "):
         client_settings({f"kafka.{name}": "something"})
@@ -229,6 +229,6 @@ def test_what_would_change_the_result_is_refused(name: str) -> None:
         client_settings({f"kafka.{name}": usual.upper()})
 
 
-@pytest.mark.parametrize("name", client_options._WITHOUT_EFFECT)
+@pytest.mark.parametrize("name", sorted(client_options._WITHOUT_EFFECT))
 def test_what_tunes_the_java_client_changes_nothing(name: str) -> None:
     assert client_settings({f"kafka.{name}": "1"}) == SETTINGS._replace(client_id="riverlog-spark")

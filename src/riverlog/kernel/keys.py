@@ -7,7 +7,7 @@ from riverlog.kernel.library import REASONS, Batch, Bytes, Columns, library
 from riverlog.records.batch import BatchHeader
 from riverlog.records.crc import Buffer
 from riverlog.records.errors import InvalidRecord
-from riverlog.records.room import room_of
+from riverlog.records.room import MAPPED_APART_BYTES_MIN, room_of
 
 _OFFSETS_END = 2**63 - 1
 _OFFSET_BYTES = 4
@@ -33,8 +33,8 @@ def keyless(records: Buffer, header: BatchHeader, count_max: int) -> list[int]:
     if count > len(records) // _RECORD_BYTES_MIN:
         raise InvalidRecord(f"{len(records)} bytes cannot hold {count} records")
     valid = bytearray(b"\xff" * (count // 8 + 1))
-    offsets = memoryview(room_of(_OFFSET_BYTES * (count + 1)))
-    data = memoryview(room_of(len(records) + 1))
+    offsets = memoryview(room_of(_OFFSET_BYTES * (count + 1), MAPPED_APART_BYTES_MIN))
+    data = memoryview(room_of(len(records) + 1, MAPPED_APART_BYTES_MIN))
     batch = Batch(
         records=_address(records),
         records_bytes=len(records),

@@ -11,7 +11,7 @@ import cramjam
 
 from riverlog.records.crc import Buffer
 from riverlog.records.errors import CorruptBatch, DecompressionTooLarge
-from riverlog.records.room import Room, room_of
+from riverlog.records.room import MAPPED_APART_BYTES_MIN, MAPPED_BYTES_MIN, Room, room_of
 
 
 class Codec(IntEnum):
@@ -52,10 +52,12 @@ def decompress(codec: Codec, data: Buffer, size_max: int) -> bytes:
     most twice `size_max` and the decoder's own buffers (10 MiB), a small batch far less.
     `Codec.NONE` inflates nothing and has no limit.
     """
-    return bytes(inflated(codec, data, size_max))
+    return bytes(inflated(codec, data, size_max, MAPPED_BYTES_MIN))
 
 
-def inflated(codec: Codec, data: Buffer, size_max: int) -> Buffer:
+def inflated(
+    codec: Codec, data: Buffer, size_max: int, mapped_bytes_min: int = MAPPED_APART_BYTES_MIN
+) -> Buffer:
     """The same, without a copy of what comes out.
 
     Other threads can go on meanwhile, as far as it is large.
@@ -65,13 +67,13 @@ def inflated(codec: Codec, data: Buffer, size_max: int) -> Buffer:
             case Codec.NONE:
                 return data
             case Codec.GZIP:
-                return _inflate(cramjam.gzip.decompress_into, data, size_max)
+                return _inflate(cramjam.gzip.decompress_into, data, size_max, mapped_bytes_min)
             case Codec.SNAPPY:
                 return _decompress_snappy(memoryview(data), size_max)
             case Codec.LZ4:
-                return _inflate(cramjam.lz4.decompress_into, data, size_max)
+                return _inflate(cramjam.lz4.decompress_into, data, size_max, mapped_bytes_min)
             case Codec.ZSTD:
-                return _inflate(cramjam.zstd.decompress_into, data, size_max)
+                return _inflate(cramjam.zstd.decompress_into, data, size_max, mapped_bytes_min)
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"the {codec.name.lower()} data cannot be read: {error}") from error
 
@@ -87,11 +89,13 @@ _GROWTH = 4
 _OUTPUT_FULL = "failed to write whole buffer"
 
 
-def _inflate(into: Callable[[Buffer, Room], int], data: Buffer, size_max: int) -> Buffer:
+def _inflate(
+    into: Callable[[Buffer, Room], int], data: Buffer, size_max: int, mapped_bytes_min: int
+) -> Buffer:
     """Tries buffers of growing size, so that what is allocated follows what comes out."""
     capacity = min(size_max, max(_FIRST_CAPACITY, _GROWTH * len(data)))
     while True:
-        output = room_of(capacity)
+        output = room_of(capacity, mapped_bytes_min)
         try:
             size = into(data, output)
         except cramjam.DecompressionError as error:
