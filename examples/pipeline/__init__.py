@@ -1,0 +1,1 @@
+"""A million orders through a broker and Spark, both killed midway; then every total is checked."""
