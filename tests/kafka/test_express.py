@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from riverlog.kafka import express
 from riverlog.kernel.express import is_available
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.headers import request_frame
@@ -360,3 +361,18 @@ async def test_a_door_that_is_slammed_leaves_nothing_behind() -> None:
         await running.listener.close()
         running.syncer.let_go()
         assert [await client.is_cut_off() for client in clients] == [True] * 3
+
+
+async def test_a_topic_made_anew_many_times_fills_the_lane_and_opens_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(express, "PLACES_MAX", 3)
+    async with serving() as running:
+        client = await running.connect()
+        for number in range(8):
+            await running.create("orders")
+            before = running.listener.express_count
+            for _ in range(3):
+                assert result(await client.ask(produce(batch(b"new")), 9))[0] == 0
+            assert running.listener.express_count > before, f"not in the lane: {number}"
+            await running.ask(DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000), 5)

@@ -106,7 +106,8 @@ class Express:
     @property
     def is_full(self) -> bool:
         """Whether no more topics can be learnt; those that were deleted are never unlearnt."""
-        return len(self._places) >= PLACES_MAX
+        # One place may have had many partitions: its topic was deleted and made again.
+        return max(len(self._places), len(self._partitions)) >= PLACES_MAX
 
     @property
     def is_empty(self) -> bool:

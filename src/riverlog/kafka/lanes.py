@@ -43,9 +43,14 @@ class Lanes:
         from riverlog.kernel.express import is_available
 
         self._can_be = is_available()
-        if self._can_be:
-            self._open.append(Express(self._broker, self._limits, self._budget, self._flushing))
-        return self._open[-1] if self._open else None
+        if not self._can_be:
+            return None
+        try:
+            lane = Express(self._broker, self._limits, self._budget, self._flushing)
+        except MemoryError:
+            return None
+        self._open.append(lane)
+        return lane
 
     def descriptors(self) -> list[int]:
         """What it has open."""
