@@ -226,3 +226,22 @@ async def test_of_the_brokers_own_topics_goes_what_stands_before_their_start_and
 
     assert (0 not in world.bases()) == goes
     assert 4 in world.bases()
+
+
+@pytest.mark.parametrize(("jumps", "left"), [(False, 6), (True, 2)])
+async def test_all_that_became_due_goes_at_once_unless_the_clock_has_jumped(
+    jumps: bool, left: int
+) -> None:
+    world = await kept()
+    await world.log.retire(LATER_MS)  # It wants a checkpoint, without which nothing goes.
+    await asyncio.sleep(0)
+    world.clock.advance_ms(6 * DAY_MS)
+    await world.broker.housekeeping.tidy(world.clock.now_ms())
+
+    if jumps:
+        world.clock.jump_wall_ms(2 * DAY_MS)
+    else:
+        world.clock.advance_ms(2 * DAY_MS)
+    await world.broker.housekeeping.tidy(world.clock.now_ms())
+
+    assert world.log.log_start_offset == left

@@ -73,7 +73,7 @@ def test_fetches_of_5_000_partitions_rest_while_others_are_served(scene: Scene) 
 
 
 def test_replies_that_nobody_reads_are_bounded_and_others_are_served(tmp_path: Path) -> None:
-    with running(BrokerProcess(tmp_path, "--unread-replies-max-bytes", "8MiB")) as broker:
+    with running(BrokerProcess(tmp_path, "--unread-replies-max-bytes", "2MiB")) as broker:
         scene = Scene(broker)
         with connected(broker) as client:
             have_large_topic(client)

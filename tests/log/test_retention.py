@@ -34,6 +34,16 @@ def test_by_time_one_goes_at_once_and_no_more_for_the_clock_may_be_wrong() -> No
     assert due(aged(900, 800, 700, 600), WEEK) == 1
 
 
+def test_what_became_due_while_the_clock_ran_evenly_goes_too() -> None:
+    # Two were due for long, as after a jump; two have become due within the last hour or so.
+    segments = aged(900, 800, 7.02, 7.01, 6)
+    hour_ago_ms = NOW_MS - DAY_MS // 24
+
+    assert count_due(segments, WEEK, NOW_MS, 0, 1_000, hour_ago_ms) == 3
+    assert count_due(segments[2:], WEEK, NOW_MS, 0, 1_000, hour_ago_ms) == 2
+    assert count_due(segments, WEEK, NOW_MS, 0, 1_000, NOW_MS) == 1
+
+
 def test_only_the_oldest_goes_however_old_a_later_one_claims_to_be() -> None:
     assert due(aged(1, 900, 0), WEEK) == 0
 

@@ -48,7 +48,7 @@ def shows(*options: str) -> Callable[[Show], Show]:
     return kept
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sold(broker: riverlog.Broker) -> riverlog.Broker:
     broker.create_topic("sold", 2)
     records = [

@@ -10,6 +10,7 @@ from riverlog.cluster.topics import TopicCreated, Topics
 from riverlog.config import BrokerSettings
 from riverlog.log.beginning import remove_files
 from riverlog.log.partition import Partition
+from riverlog.log.retention import NEVER_MS
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
 from riverlog.log.surveying import due_ms
@@ -27,6 +28,8 @@ LOOKED_AT_ONCE = 64
 READ_ON_MS = 1_000
 # What has to be written down before a segment can go is there by then.
 AGAIN_MS = 1_000
+# By so much the clock may be set while it counts as running evenly.
+UNEVEN_MS = 1_000
 
 
 class Kept(Protocol):
@@ -87,6 +90,9 @@ class Housekeeping:
         self._shared = shared
         self._gone: list[_Gone] = []
         self._again: list[tuple[TopicCreated, int, Partition]] = []
+        # The time of the last pass, by both clocks; there was none yet.
+        self._passed = (-NEVER_MS, 0)
+        self._even_since_ms = NEVER_MS
         # Until when those that are not open may be left alone, under which settings.
         self._rests: dict[PartitionKey, tuple[LogSettings, int]] = {}
 
@@ -109,6 +115,7 @@ class Housekeeping:
     async def tidy(self, now_ms: int) -> None:
         """One pass: what has had its time by `now_ms` has left the logs when it returns."""
         self._again = []
+        self._compare_clocks(now_ms)
         resting: list[_Resting] = []
         looked_at = 0
         for topic in list(self._broker.topics):
@@ -126,6 +133,15 @@ class Housekeeping:
                     await self._broker.clock.sleep_ms(0)
         await self._wake(resting, now_ms)
 
+    def _compare_clocks(self, now_ms: int) -> None:
+        """Since the last pass, has the clock run as far as the one that nobody can set?"""
+        at_ms, monotonic_ms = now_ms, self._broker.clock.monotonic_ms()
+        before_ms, monotonic_before_ms = self._passed
+        ran_ms = monotonic_ms - monotonic_before_ms
+        is_even = abs(at_ms - before_ms - ran_ms) <= UNEVEN_MS + ran_ms // 100
+        self._even_since_ms = before_ms if is_even else NEVER_MS
+        self._passed = at_ms, monotonic_ms
+
     async def tidy_again(self, now_ms: int) -> None:
         """Ends the pass where something had to wait; what still has to, waits for the next one."""
         again, self._again = self._again, []
@@ -139,7 +155,7 @@ class Housekeeping:
         """A pass over one partition."""
         partition.producers.expire(now_ms, self._broker.settings.producer_expiration_ms)
         try:
-            segments = await partition.retire(now_ms)
+            segments = await partition.retire(now_ms, self._even_since_ms)
         except OSError as error:
             log.warning("segments stay", topic=topic.name, partition=index, reason=error.strerror)
             return

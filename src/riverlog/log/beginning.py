@@ -49,7 +49,7 @@ class Beginning:
         """Done once the log begins at `offset`, durably; None if it does already, or later."""
         return self._start.move_to(offset)
 
-    async def retire(self, settings: LogSettings, now_ms: int) -> list[Segment]:
+    async def retire(self, settings: LogSettings, now_ms: int, even_since_ms: int) -> list[Segment]:
         """Lets segments go that have had their time; they are out of the log when it returns.
 
         Those whose producers no checkpoint has kept yet, and the one being written while it is
@@ -61,6 +61,7 @@ class Beginning:
             now_ms,
             self.offset,
             self._end.high_watermark,
+            even_since_ms,
         )
         due, covered_offset = count, self._end.covered_offset
         count = sum(one.next_offset <= covered_offset for one in self._segments[:due])

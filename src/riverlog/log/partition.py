@@ -15,6 +15,7 @@ from riverlog.log.mending import state_on_disk
 from riverlog.log.producers import RefusedBefore
 from riverlog.log.reading import Reader, Timed
 from riverlog.log.recovery import Recovery
+from riverlog.log.retention import NEVER_MS
 from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
@@ -22,6 +23,7 @@ from riverlog.log.tail import Mark
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, placed, read_header, stamp_append_time
 from riverlog.records.crc import Buffer
+from riverlog.stores.disk import tried_twice
 
 
 class Appended(NamedTuple):
@@ -55,9 +57,11 @@ class Partition:
         self._directories = list(directories)
         self.settings = settings
         self.leader_epoch = leader_epoch
-        found = Recovery(
-            shared.disk, directories, epoch_max=epoch_max, rewrites=True, report=shared.report
-        ).run()
+        found = tried_twice(
+            lambda: Recovery(
+                shared.disk, directories, epoch_max=epoch_max, rewrites=True, report=shared.report
+            ).run()
+        )
         self.epochs = found.epochs
         self.producers = found.producers
         self._segments = found.segments
@@ -268,12 +272,15 @@ class Partition:
         """Whether something could not go in the last `retire`, but soon can."""
         return self._start.has_to_wait
 
-    async def retire(self, now_ms: int) -> list[Segment]:
+    async def retire(self, now_ms: int, even_since_ms: int = NEVER_MS) -> list[Segment]:
         """Lets segments go that have had their time: out of the log, durably, when it returns.
 
+        `even_since_ms` is since when the clock has run evenly, as far as anybody knows.
         Their files are still there: somebody may be reading. Raises `OSError`.
         """
-        gone = [] if self.is_closed else await self._start.retire(self.settings, now_ms)
+        if self.is_closed:
+            return []
+        gone = await self._start.retire(self.settings, now_ms, even_since_ms)
         if gone:
             self.epochs.trim(self._segments[0].base_offset)
             self._reader.count_unchecked()

@@ -1,7 +1,8 @@
 """Which of a log's oldest segments have had their time. Pure.
 
 Kafka's rules, and three of our own. The clock may be wrong, and what it says cannot be undone: by
-time at most one segment goes in a pass. No record is newer than its arrival, so a time in the
+time one segment goes in a pass, and only as many more as have become due since the clock has been
+seen to run evenly. No record is newer than its arrival, so a time in the
 future does not keep a segment for ever. And segments can be counted. As with Kafka, a record that
 comes with a time long past goes as soon as its segment does: `message.timestamp.before.max.ms`
 refuses such.
@@ -38,9 +39,11 @@ def count_due(
     now_ms: int,
     log_start_offset: int,
     high_watermark: int,
+    even_since_ms: int = NEVER_MS,
 ) -> int:
     """How many of `segments`, the oldest first, have to go now.
 
+    Since `even_since_ms` the clock has run evenly: what became due after that is no jump of it.
     The last one is that being written; if it has to go, it is closed first. An empty one stays,
     and so does everything from the first segment on that is not durable to its end.
     """
@@ -50,7 +53,11 @@ def count_due(
         gone += 1
     if not settings.deletes:
         return gone
-    if gone < free and due_by_time_ms(segments[gone], settings) < now_ms:
+    due_ms = [due_by_time_ms(segment, settings) for segment in segments[gone:free]]
+    allowed = 1 + sum(even_since_ms <= time_ms < now_ms for time_ms in due_ms)
+    for time_ms in due_ms[:allowed]:
+        if time_ms >= now_ms:
+            break
         gone += 1
     left_bytes = sum(segment.size_bytes for segment in segments[gone:])
     while gone < free:
