@@ -22,11 +22,13 @@ from tests.crash.test_log_crashes import explore
 def removes_files_before_the_start_is_durable(patch: pytest.MonkeyPatch) -> None:
     retire = Beginning.retire
 
-    async def hurry(begin: Beginning, settings: LogSettings, now_ms: int) -> list[Segment]:
+    async def hurry(
+        begin: Beginning, settings: LogSettings, now_ms: int, even_since_ms: int
+    ) -> list[Segment]:
         first = begin._segments[0] if len(begin._segments) > 1 else None
         if first is not None and first.next_offset <= begin._end.covered_offset:
             remove_files(begin._start._disk, first.directory, [first.base_offset])
-        return await retire(begin, settings, now_ms)
+        return await retire(begin, settings, now_ms, even_since_ms)
 
     patch.setattr(Beginning, "retire", hurry)
 
@@ -48,7 +50,7 @@ def forgets_the_start_at_a_restart(patch: pytest.MonkeyPatch) -> None:
 
 def lets_all_go_whose_time_has_come(patch: pytest.MonkeyPatch) -> None:
     def all_due(
-        segments: list[Held], settings: LogSettings, now_ms: int, start: int, end: int
+        segments: list[Held], settings: LogSettings, now_ms: int, start: int, end: int, _: int
     ) -> int:
         due = 0
         while more := count_due(segments[due:], settings, now_ms, start, end):
