@@ -109,4 +109,4 @@ def test_to_call_out_of_order_what_follows_a_refused_batch_is_caught(
 
 
 def _is_segment(path: str) -> bool:
-    return "/topics/" in path and path.endswith(".log")
+    return "/topics/" in path and ".log" in path

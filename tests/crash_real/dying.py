@@ -1,5 +1,6 @@
 """Ends of brokers that have hardly begun."""
 
+import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,5 +17,7 @@ def begin_and_die(
     with broker.spawn() as process:
         with suppress(subprocess.TimeoutExpired):
             process.wait(life_s)
+        # Who dies answers nobody, whatever happens before.
+        process.send_signal(signal.SIGSTOP)
         before_death()
         process.kill()

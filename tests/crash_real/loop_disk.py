@@ -2,10 +2,12 @@
 
 import fcntl
 import os
+import resource
+import signal
 import struct
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,6 +39,25 @@ class LoopDisk:
         self.keeps_cuts = True
         self.image = image
         self.place = place
+        self._usual_limit: tuple[Path, str] | None = None
+
+    def take_pages_alone(self) -> None:
+        """Has every page reach the image by itself: for an image that may find no room.
+
+        Of a larger write the image may take the first pages only; the loop device of Linux 6.18
+        calls that a success, so that not even `fdatasync` can know of it. No real disk does.
+        """
+        device = os.stat(self.place).st_dev
+        limit = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/max_sectors_kb")
+        self._usual_limit = limit, limit.read_text()
+        limit.write_text(str(resource.getpagesize() // 1024))
+
+    def take_any_size(self) -> None:
+        """Ends `take_pages_alone`: the device would keep to it, whatever it holds next."""
+        if self._usual_limit is not None:
+            limit, usual = self._usual_limit
+            limit.write_text(usual)
+            self._usual_limit = None
 
     def cut(self) -> None:
         """The power goes: nothing more reaches the image, and every call on a file fails."""
@@ -53,26 +74,41 @@ class LoopDisk:
 
     def restore(self) -> None:
         """The power is back: mounted afresh, with what the image holds and no page of memory."""
+        takes_pages_alone = self._usual_limit is not None
+        self.take_any_size()
         unmount(self.place)
         if self.keeps_cuts:
             assert not run(["cp", "--sparse=always", str(self.image), f"{self.image}.at-cut"])
         refusal = run(["mount", "-o", "loop", str(self.image), str(self.place)])
         assert not refusal, f"{self.image} cannot be mounted again: {refusal}"
+        if takes_pages_alone:
+            self.take_pages_alone()
 
 
 @contextmanager
 def loop_mounted(
-    kind: str, directory: Path, size_kib: int, options: Sequence[str] = ()
+    kind: str,
+    directory: Path,
+    size_kib: int,
+    options: Sequence[str] = (),
+    prepare: Callable[[Path], None] = lambda image: None,
 ) -> Iterator[LoopDisk]:
-    """An empty file system of this kind and size in `directory`; unmounted at the end."""
+    """An empty file system of this kind and size in `directory`; unmounted at the end.
+
+    `prepare` gets the image before it is mounted.
+    """
     require(MAKE[kind][0])
     disk = LoopDisk(directory / f"{kind}.image", directory / kind)
     with disk.image.open("wb") as file:
         file.truncate(size_kib * 1024)
     refusal = run([*MAKE[kind], *options, str(disk.image)])
     assert not refusal, f"{kind} cannot be made: {refusal}"
+    prepare(disk.image)
     with mounted_by(["mount", "-o", "loop", str(disk.image)], disk.place):
-        yield disk
+        try:
+            yield disk
+        finally:
+            disk.take_any_size()
 
 
 @contextmanager
@@ -84,10 +120,17 @@ def mounted_by(command: Sequence[str], place: Path) -> Iterator[None]:
     refusal = run([*command, str(place)])
     if refusal:
         pytest.skip(f"nothing can be mounted here: {refusal}")
+    # Who ends the tests this way wants them to clean up, too.
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield
     finally:
         unmount(place)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stop(_signal: int, _frame: object) -> None:
+    pytest.exit("told to end")
 
 
 def unmount(place: Path) -> None:

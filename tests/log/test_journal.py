@@ -6,7 +6,6 @@ import pytest
 
 from riverlog.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from riverlog.log.commit import JOURNALED_BYTES_MAX
-from riverlog.log.errors import StorageFailed
 from riverlog.log.fresh import FRESH_BYTES_MAX
 from riverlog.log.journal import ROUNDS_BEFORE_RETRY, SYNCED_AT_ONCE, JournalLimits
 from riverlog.log.settings import LogSettings
@@ -251,37 +250,6 @@ async def test_catching_up_syncs_a_few_files_at_a_time() -> None:
     assert len(synced_since(disk, calls)) == count
     await syncer.finish_all()
     assert all(id(log._end) not in several.journal._behind for log in several.logs)
-
-
-async def test_a_partition_that_cannot_be_held_open_syncs_its_own_file_instead() -> None:
-    several, waiting = await _written_and_not_opened_again(times=2)
-    for durable in waiting:
-        await durable
-    assert [log.high_watermark for log in several.logs] == [3, 3]
-    assert several.journal._behind == {}
-
-
-async def test_partitions_whose_files_cannot_be_opened_at_all_fail_rather_than_wait() -> None:
-    _, waiting = await _written_and_not_opened_again(times=None)
-    for durable in waiting:
-        with pytest.raises(StorageFailed):
-            await durable
-
-
-async def _written_and_not_opened_again(
-    times: int | None,
-) -> tuple[Journaled, list[asyncio.Future[None]]]:
-    """Two partitions whose files are closed before their round, and so often fail to open."""
-    disk = new_disk()
-    several = Journaled(disk)
-    await several.lean()
-    several.write(b"a")
-    waiting = [log.durable(log.next_offset) for log in several.logs]
-    for log in several.logs:
-        several.handles.drop(log._segments[-1].path)
-    disk.inject(Fault(Effect.EIO, times=times, ops=frozenset({Op.OPEN}), fits=is_segment))
-    await asyncio.wait_for(several.commit.idle(), 2)
-    return several, [durable for durable in waiting if durable is not None]
 
 
 async def test_no_checkpoint_tells_of_what_only_the_journal_has() -> None:

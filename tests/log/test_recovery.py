@@ -116,9 +116,20 @@ async def test_a_recovery_that_failed_can_be_tried_again() -> None:
     disk = new_disk()
     write(open_log(disk), batch_of(b"a"))
     after = disk.process_crash()
-    after.inject(Fault(Effect.EIO, ops=frozenset({Op.SYNC})))
+    after.inject(Fault(Effect.EIO, times=2, ops=frozenset({Op.SYNC})))
     with pytest.raises(OSError, match="Input/output"):
         open_log(after, epoch=2)
+    assert values(open_log(after, epoch=2)) == [b"a"]
+    assert values(open_log(after.power_cut(Survival.NOTHING), epoch=3)) == [b"a"]
+
+
+async def test_what_an_earlier_process_failed_to_keep_is_no_failure_of_the_next_one() -> None:
+    disk = new_disk()
+    write(log := open_log(disk), batch_of(b"a"))
+    disk.inject(Fault(Effect.EIO, ops=frozenset({Op.TRUNCATE})))
+    with pytest.raises(OSError, match="Input/output"):
+        log._end._tail.trim()  # type: ignore[union-attr]  # it was written to
+    after = disk.process_crash()
     assert values(open_log(after, epoch=2)) == [b"a"]
     assert values(open_log(after.power_cut(Survival.NOTHING), epoch=3)) == [b"a"]
 

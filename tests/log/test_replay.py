@@ -192,6 +192,19 @@ def test_torn_and_damaged_frames_are_kept_aside_and_reported_and_the_rest_is_put
     assert content(disk, SEGMENT.path) == b"ab\0\0ef"
 
 
+def test_what_an_earlier_process_failed_to_keep_does_not_keep_it_from_starting() -> None:
+    disk = journal_with([entry(0, b"abc")])
+    put(disk, SEGMENT.path, bytes(100))
+    file = disk.open(SEGMENT.path)
+    file.write(0, b"ab")
+    disk.inject(Fault(Effect.EIO, ops=frozenset({Op.TRUNCATE})))
+    with pytest.raises(OSError, match="Input/output"):
+        file.truncate(50)
+    after = disk.process_crash()
+    assert replay(after).size_bytes == 3
+    assert content(after.power_cut(Survival.NOTHING), SEGMENT.path)[:3] == b"abc"
+
+
 def test_every_segment_is_synced_once_however_many_there_are() -> None:
     numbers = range(80)
     frames = [[entry(at, b"%04d" % n, segment_offset=n) for n in numbers] for at in (0, 4)]

@@ -12,7 +12,7 @@ from tests.ordeal.trial import what_cuts_show
 
 CUTS_MAX = 8
 
-# Those that the first or second cut brings out, each on one file system, to be quick;
+# Those that a few cuts bring out, each on one file system, to be quick;
 # docs/durability.md has the whole table.
 FOUND_OUT = [
     ("acknowledges_early", "ext4"),

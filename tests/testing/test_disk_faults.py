@@ -8,7 +8,15 @@ from random import Random
 import pytest
 
 from riverlog.stores.disk import opened
-from riverlog.testing.simulated_disk import Effect, Fault, Op, PowerCut, Survival
+from riverlog.testing.simulated_disk import (
+    Effect,
+    Fault,
+    Op,
+    PowerCut,
+    SimulatedDisk,
+    SimulatedFile,
+    Survival,
+)
 from tests.testing.disks import SEEDS, durable, get, new_disk, put
 
 WRITES = frozenset({Op.WRITE})
@@ -59,6 +67,52 @@ def test_what_a_failed_sync_lost_stays_lost_for_the_next_process_unless_written_
                 file_again.sync()
             kept += get(disk.power_cut(Survival.NOTHING), "a") == b"new"
         assert (kept == len(SEEDS)) == rewrite
+
+
+def test_what_a_failed_truncate_could_not_write_back_the_next_sync_tells_once() -> None:
+    for seed in SEEDS:
+        disk, file = _with_untold_failure(seed)
+        with pytest.raises(OSError, match="Input/output error"):
+            file.sync()
+        file.sync()
+        disk.open("a").sync()
+
+
+def test_a_failure_that_nobody_was_told_of_is_told_to_the_next_who_opens_the_file() -> None:
+    for seed in SEEDS:
+        disk, file = _with_untold_failure(seed)
+        later = disk.open("a")
+        for one in (later, file):
+            with pytest.raises(OSError, match="Input/output error"):
+                one.sync()
+        disk.process_crash().open("a").sync()
+
+
+def test_a_failure_is_told_to_the_next_process_too() -> None:
+    disk, _ = _with_untold_failure(0)
+    with pytest.raises(OSError, match="Input/output error"):
+        disk.process_crash().open("a").sync()
+
+
+def test_of_a_file_that_nobody_has_open_a_failure_may_be_forgotten() -> None:
+    forgotten = 0
+    for seed in SEEDS:
+        disk, file = _with_untold_failure(seed)
+        file.close()
+        with suppress(OSError):
+            disk.open("a").sync()
+            forgotten += 1
+    assert 0 < forgotten < len(SEEDS)
+
+
+def _with_untold_failure(seed: int) -> tuple[SimulatedDisk, SimulatedFile]:
+    disk = durable(seed, a=b"old")
+    file = disk.open("a")
+    file.write(0, b"new")
+    disk.inject(Fault(Effect.EIO, ops=frozenset({Op.TRUNCATE})))
+    with pytest.raises(OSError, match="Input/output error"):
+        file.truncate(2)
+    return disk, file
 
 
 def test_a_failed_directory_sync_leaves_the_names_to_the_next_one() -> None:

@@ -303,11 +303,15 @@ class Ending:
         if self._backing is not None:
             self._backing.durable_to(mark.size_bytes)
         self.high_watermark = mark.next_offset
+        if self._tail is not None and self.high_watermark == self.next_offset:
+            self._tail.let_go()
         self._owner.became_durable(self.high_watermark)
 
     def _sync_failed(self, error: OSError) -> None:
         """A failed sync is final for the file: nothing written to it since is ever counted on."""
         self.failure = error
+        if self._tail is not None:
+            self._tail.let_go()
         self._owner.failed(error)
 
     def mend(self) -> None:
@@ -371,6 +375,8 @@ class Ending:
     def abandon(self) -> None:
         """Needs nothing of the journal any more, whatever it holds, and syncs nothing more."""
         self._is_abandoned = True
+        if self._tail is not None:
+            self._tail.let_go()
         if self._backing is not None:
             self._backing.stand()
 

@@ -10,8 +10,8 @@ from riverlog.log.recovery import Recovery
 from riverlog.log.segment import Segment, hash_of
 from riverlog.log.tail import Mark, mark_of
 from riverlog.records.batch import read_header
-from riverlog.stores.disk import Disk, opened
-from riverlog.stores.small_file import write_small_file
+from riverlog.stores.disk import Disk
+from riverlog.stores.small_file import replace_file, write_small_file
 
 
 def close_at(mark: Mark) -> None:
@@ -46,16 +46,11 @@ def seal_at(disk: Disk, mark: Mark, resume_offset: int) -> None:
 def saved(disk: Disk, directory: str, base_offset: int, data: bytes, resume_offset: int) -> Segment:
     """A closed segment that holds `data`, all of it durable; raises `OSError`.
 
-    An earlier try may have left a file of the same name, or a part of it.
+    An earlier try may have left a file of the same name, which may be sealed: it is replaced, and
+    is whole at any time.
     """
     segment = Segment(directory, base_offset)
-    is_there = disk.exists(segment.path)
-    with opened(disk.open(segment.path) if is_there else disk.create(segment.path)) as file:
-        # Never shorter than it was: an earlier try may have sealed it, and then it must stay whole.
-        file.write(0, data)
-        file.truncate(len(data))
-        file.sync()
-    disk.sync_directory(directory)
+    replace_file(disk, segment.path, data)
     position = 0
     while position < len(data):
         header = read_header(data, position)

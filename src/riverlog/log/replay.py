@@ -13,7 +13,7 @@ from riverlog.log.journal_frames import SALT_BYTES, decode
 from riverlog.log.recovery import read_seal
 from riverlog.log.segment import Segment
 from riverlog.records.crc import Buffer
-from riverlog.stores.disk import Disk, File, opened
+from riverlog.stores.disk import Disk, File, opened, tried_twice
 
 # The directory of the partition with a key; None if there is no such partition any more.
 DirectoryOf = Callable[[bytes], str | None]
@@ -105,14 +105,17 @@ class Replay:
             if not is_rescue:
                 return  # It was removed since.
             self._disk.create(segment.path).close()
-        with opened(self._disk.open(segment.path)) as file:
-            for position, data in _joined(pieces):
-                file.write(position, data)
-                self._size_bytes += len(data)
-            file.sync()
+        tried_twice(lambda: self._write(segment.path, pieces))
         if is_rescue:
             self._disk.sync_directory(segment.directory)
         self._entries += len(pieces)
+        self._size_bytes += sum(len(data) for _, data in pieces)
+
+    def _write(self, path: str, pieces: Iterable[_Piece]) -> None:
+        with opened(self._disk.open(path)) as file:
+            for position, data in _joined(pieces):
+                file.write(position, data)
+            file.sync()
 
     def _keep_aside(
         self, file: File, path: str, start: int, end: int, kind: str, reason: str

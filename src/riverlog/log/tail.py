@@ -31,15 +31,20 @@ class Mark(NamedTuple):
 
 
 class Tail:
-    """Appends to one segment file. An error leaves the segment as it was."""
+    """Appends to one segment file. An error leaves the segment as it was.
 
-    __slots__ = ("_file_bytes", "_handles", "_has_remains", "segment")
+    From a write on the file stays open until `let_go`: once nobody has it open, the operating
+    system may forget that it failed to keep something, and the next sync would succeed.
+    """
+
+    __slots__ = ("_file_bytes", "_handles", "_has_remains", "_is_held", "segment")
 
     def __init__(self, segment: Segment, handles: Handles, file_bytes: int) -> None:
         self.segment = segment
         self._handles = handles
         self._file_bytes = file_bytes
         self._has_remains = False
+        self._is_held = False
 
     @property
     def is_empty(self) -> bool:
@@ -72,6 +77,9 @@ class Tail:
             with suppress(OSError):
                 self._cut_remains()
             raise
+        if not self._is_held:
+            self._handles.lend(segment.path)
+            self._is_held = True
         for part in parts:
             segment.hash_so_far = hash_of(part, segment.hash_so_far)
         return file
@@ -99,6 +107,12 @@ class Tail:
                 file.truncate(end)
         else:
             self._file_bytes = target
+
+    def let_go(self) -> None:
+        """All that was written is durable, or given up."""
+        if self._is_held:
+            self._handles.give_back(self.segment.path)
+            self._is_held = False
 
     def mark(self) -> Mark:
         """Everything written so far."""

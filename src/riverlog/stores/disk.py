@@ -7,11 +7,12 @@ stand in for the real one and crash at any call. `OSError` is the one error it r
 import fcntl
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 Buffer = bytes | bytearray | memoryview
+T = TypeVar("T")
 
 # No kernel gives so high a descriptor; -1 would make `os.fdatasync` raise ValueError instead.
 _CLOSED = 2**31 - 1
@@ -178,6 +179,18 @@ class OsDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def tried_twice(work: Callable[[], T]) -> T:
+    """What the work gives that writes to files and syncs them; if it fails, once more.
+
+    What an earlier process failed to keep is told to the first who asks, and only once: to who
+    writes all of it again it means nothing.
+    """
+    try:
+        return work()
+    except OSError:
+        return work()
 
 
 @contextmanager

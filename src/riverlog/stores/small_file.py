@@ -17,11 +17,19 @@ def write_small_file(disk: Disk, path: str, content: bytes) -> None:
     Its directory must exist and be durable. A checksum line follows the content, so that people
     can read the file and we can tell when it was changed.
     """
+    replace_file(disk, path, content + _checksum(content))
+
+
+def replace_file(disk: Disk, path: str, data: bytes) -> None:
+    """Puts `data` in place of whatever `path` held, durably, all or nothing.
+
+    A file of an earlier try is not written to again: its failure may not have been told yet.
+    """
     draft = path + DRAFT_SUFFIX
     if disk.exists(draft):
         disk.remove(draft)
     with opened(disk.create(draft)) as file:
-        file.write(0, content + _checksum(content))
+        file.write(0, data)
         file.sync()
     disk.rename(draft, path)
     disk.sync_directory(path.rpartition("/")[0])

@@ -26,10 +26,15 @@ class Survival(StrEnum):
 class Content:
     """A file's bytes in sectors; a missing sector is a hole and reads as zeros."""
 
-    __slots__ = ("_dirty", "_earlier", "_is_shared", "_sectors", "_sizes", "size")
+    __slots__ = (
+        "_dirty", "_earlier", "_is_shared", "_is_told", "_sectors", "_sizes", "failures", "size",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.size = 0
+        # How often something could not be kept; whether anybody was told of the last time.
+        self.failures = 0
+        self._is_told = True
         self._sectors: dict[int, bytes] = {}
         self._is_shared = False
         # What the platter may hold instead of a sector, oldest first: the first is what was synced.
@@ -95,11 +100,22 @@ class Content:
         self._dirty.clear()
         self._sizes = [self.size]
 
+    @property
+    def past_failures(self) -> int:
+        """The failures that are no business of who opens the file now, as Linux sees it."""
+        return self.failures if self._is_told else self.failures - 1
+
+    def tell(self) -> None:
+        """Somebody is told of the failures so far; who opens the file later will not be."""
+        self._is_told = True
+
     def fail_to_sync(self, chance: Random) -> None:
         """Drops what a sync should have written, as Linux does: it is clean now, and not there.
 
-        Reads go on showing it, and the next sync succeeds without it.
+        Reads go on showing it, and the next sync succeeds without it once the failure was told.
         """
+        self.failures += 1
+        self._is_told = False
         lucky = chance.choice((0.0, 0.5))
         for n in self._dirty:
             if chance.random() < lucky:
@@ -107,7 +123,8 @@ class Content:
         self._dirty.clear()
 
     def cut_power(self, survival: Survival, chance: Random) -> None:
-        """Becomes what the platter holds."""
+        """Becomes what the platter holds; nobody remembers a failure."""
+        self._is_told = True
         if not self._earlier and len(self._sizes) == 1:
             return
         if survival is Survival.RANDOM:
@@ -139,6 +156,8 @@ class Content:
         copy._earlier = {n: list(earlier) for n, earlier in self._earlier.items()}
         copy._dirty = set(self._dirty)
         copy._sizes = list(self._sizes)
+        copy.failures = self.failures
+        copy._is_told = self._is_told
         return copy
 
     def _surviving_size(self, survival: Survival, chance: Random) -> int:

@@ -28,8 +28,11 @@ __all__ = ["Effect", "Fault", "Op", "PowerCut", "SimulatedDisk", "SimulatedFile"
 class SimulatedDisk:
     """A `Disk` in memory. Relative paths start at its root.
 
-    A failed `sync` drops what it should have kept (`Content.fail_to_sync`); a failed
-    `sync_directory` leaves the names as un-synced as before, as journaling file systems do.
+    A failed `sync` drops what it should have kept (`Content.fail_to_sync`), and so does a failed
+    `truncate`, which writes back as xfs does. Of the latter the next `sync` tells: through handles
+    that were open then, or the first one opened since. Of a file that nobody has open the disk may
+    forget it. A failed `sync_directory` leaves the names as un-synced as before, as journaling
+    file systems do.
     """
 
     def __init__(self, chance: Random, capacity_bytes: int | None = None) -> None:
@@ -153,7 +156,11 @@ class SimulatedDisk:
 
     def forget(self, file: "SimulatedFile") -> None:
         """Says that `file` is closed and holds no room any more."""
-        self._open_files.pop(file, None)
+        content = self._open_files.pop(file, None)
+        if content is None or content.past_failures == content.failures:
+            return
+        if content not in self._open_files.values() and self._chance.random() < 0.5:
+            content.tell()
 
     def _new_name(self, path: str) -> tuple[Directory, str]:
         directory, name = self._names.locate(path)
@@ -176,6 +183,7 @@ class SimulatedFile:
         self._chance = chance
         self._content = content
         self._path = path
+        self._known_failures = content.past_failures
         self._is_open = True
 
     def read(self, position: int, size: int) -> bytes:
@@ -202,11 +210,18 @@ class SimulatedFile:
             self._content.fail_to_sync(self._chance)
         else:
             self._content.sync()
+        has_failed = self._known_failures < self._content.failures
+        self._known_failures = self._content.failures
+        self._content.tell()
         self._machine.end(effect, Op.SYNC, self._path)
+        if has_failed:
+            raise failure(errno.EIO, self._path)
 
     def truncate(self, size: int) -> None:
         effect = self._begin(Op.TRUNCATE)
-        if effect is None or not effect.is_error:
+        if effect is not None and effect.is_error:
+            self._content.fail_to_sync(self._chance)
+        else:
             self._content.truncate(size)
         self._machine.end(effect, Op.TRUNCATE, self._path)
 
