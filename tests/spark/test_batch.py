@@ -85,13 +85,13 @@ def test_rows_go_to_the_topics_and_partitions_they_name(
     spark: "SparkSession", broker: riverlog.Broker
 ) -> None:
     broker.create_topic("bought", 4)
-    broker.create_topic("sold", 4)
+    broker.create_topic("resold", 4)
     headers = "array<struct<key: string, value: binary>>"
     rows = [
         ("bought", "k1", b"v1", [("a", b"1"), ("a", None)], None),
         ("bought", "k2", None, None, None),
-        ("sold", None, b"v3", [], 3),
-        ("sold", "k4", b"v4", None, 2),
+        ("resold", None, b"v3", [], 3),
+        ("resold", "k4", b"v4", None, 2),
     ]
     frame = spark.createDataFrame(
         rows, f"topic string, key string, value binary, headers {headers}, partition int"
@@ -102,16 +102,16 @@ def test_rows_go_to_the_topics_and_partitions_they_name(
 
     written = [
         record
-        for topic in ("bought", "sold")
+        for topic in ("bought", "resold")
         for record in riverlog.read_arrow(topic, bootstrap=broker.bootstrap).to_pylist()
     ]
     assert sorted(
         (each["key"] or b"", each["topic"], each["partition"], each["value"]) for each in written
     ) == [
-        (b"", "sold", 3, b"v3"),
+        (b"", "resold", 3, b"v3"),
         (b"k1", "bought", partition_of(b"k1", 4), b"v1"),
         (b"k2", "bought", partition_of(b"k2", 4), None),
-        (b"k4", "sold", 2, b"v4"),
+        (b"k4", "resold", 2, b"v4"),
     ]
     by_key = {each["key"]: each["headers"] for each in written}
     assert by_key[b"k1"] == [{"key": "a", "value": b"1"}, {"key": "a", "value": None}]
