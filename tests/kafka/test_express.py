@@ -1,6 +1,7 @@
 """The express lane: nobody can tell whether a request went through it, but for the time it took."""
 
 import asyncio
+import socket
 import struct
 from collections.abc import Callable
 from random import Random
@@ -36,6 +37,9 @@ def batch(*values: bytes, producer: int = -1, sequence: int = -1) -> bytes:
     records = [Record(number, TIME_MS, None, value) for number, value in enumerate(values)]
     epoch = 0 if producer >= 0 else -1
     return build_batch(records, producer_id=producer, producer_epoch=epoch, base_sequence=sequence)
+
+
+BATCH = batch(b"value")
 
 
 def produce(
@@ -335,6 +339,30 @@ async def test_a_client_that_reads_nothing_is_let_out_of_the_lane() -> None:
             answer = await other.ask(produce(batch(b"y")), 9)
             assert result(answer)[0] == 0
         deaf.writer.transport.abort()
+
+
+async def test_a_client_that_reads_late_gets_every_reply_in_order() -> None:
+    count = 20_000
+    async with serving() as running:
+        await running.create("orders", PARTITIONS)
+        await riding(running)
+        address = running.listener.address
+        narrow = socket.create_connection((address.host, address.port))
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader, writer = await asyncio.open_connection(sock=narrow, limit=1)
+        client = RawClient(reader, writer)
+        await client.ask(produce(batch(b"first")), 9)
+        before = running.listener.express_count
+
+        for number in range(count):
+            client.send(produce(BATCH, acks=1), 9, correlation_id=number)
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        found = [(await client.receive(produce(b""), 9))[0] for _ in range(count)]
+
+        assert found == list(range(count))
+        assert running.listener.express_count > before
+        await client.close()
 
 
 async def test_the_door_closes_on_riders_too() -> None:

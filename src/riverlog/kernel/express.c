@@ -119,7 +119,7 @@ API int32_t riverlog_express_add(Express *x, int fd, int32_t version, const uint
     else x->free_client = x->clients[id].next_free;
     memcpy(copy, header, (size_t)header_bytes);
     x->clients[id] = (Client){.header = copy, .header_bytes = header_bytes, .version = version,
-                              .first = NONE, .last = NONE, .fd = fd, .is_used = 1, .has_asked = 1};
+                              .first = NONE, .last = NONE, .fd = fd, .has_asked = 1};
     return id;
 }
 

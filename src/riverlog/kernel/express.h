@@ -13,7 +13,7 @@ typedef struct {
     int32_t first, last, pending; /* its requests under way, in order */
     int32_t next_free;
     int fd;
-    uint8_t is_used, is_leaving, is_touched, has_asked;
+    uint8_t is_leaving, is_touched, has_asked;
 } Client;
 
 typedef struct {
