@@ -164,7 +164,7 @@ class Consuming:
                 log = self._broker.partition(self._topic, self._index)
                 if offset < 0:
                     offset = chance.between(log.log_start_offset, log.high_watermark)
-                records = read_on(log, offset)
+                records, next_offset = read_on(log, offset)
             except OSError:
                 self._story.failed_reads += 1
                 continue
@@ -174,11 +174,11 @@ class Consuming:
             for record in records:
                 if record.offset >= offset:
                     history.consumed("consumer", f"{TOPIC}-{self._index}", record)
-                    offset = record.offset + 1
+            offset = next_offset
 
 
-def read_on(log: Partition, offset: int) -> list[history.Record]:
-    """What one fetch gives, record by record."""
+def read_on(log: Partition, offset: int) -> tuple[list[history.Record], int]:
+    """What one fetch gives, record by record, and where to go on."""
     records = []
     data = log.read(offset, READ_BYTES)
     position = 0
@@ -189,17 +189,20 @@ def read_on(log: Partition, offset: int) -> list[history.Record]:
             assert record.value is not None
             records.append(history.Record(record.offset, record.key.decode(), record.value))
         position += header.size_bytes
-    return records
+        offset = header.next_offset
+    return records, offset
 
 
 def read_all(log: Partition) -> list[history.Record]:
     """Everything from the start of the log on, fetch by fetch."""
     records: list[history.Record] = []
-    offset = log.log_start_offset
-    while found := [record for record in read_on(log, offset) if record.offset >= offset]:
-        records += found
-        offset = found[-1].offset + 1
+    offset, next_offset = -1, log.log_start_offset
+    while next_offset > offset:
+        offset = next_offset
+        found, next_offset = read_on(log, offset)
+        records += [record for record in found if record.offset >= offset]
     assert offset <= log.high_watermark, "more was read than is durable"
+    assert offset == log.high_watermark or log.next_offset > log.high_watermark
     return records
 
 

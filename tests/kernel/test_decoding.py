@@ -14,7 +14,7 @@ from riverlog.kernel.decoding import DECOMPRESSED_BYTES_MAX, Decoded, Unreadable
 from riverlog.kernel.library import library
 from riverlog.kernel.wanted import COLUMNS, UnknownColumn, Wanted
 from riverlog.records.batch import HEADER_SIZE, stamp_append_time
-from riverlog.records.builder import build_batch
+from riverlog.records.builder import build_batch, build_gap
 from riverlog.records.compression import Codec
 from riverlog.records.crc import crc32c
 from riverlog.records.record import Record
@@ -120,6 +120,16 @@ def test_only_the_wanted_rows_and_columns_come(
     decoded = decode(built(described), wanted)
     count = sum(len(found) for found, *_ in described)
     assert table(decoded, wanted).num_rows == len(range(start, min(end, count)))
+
+
+def test_a_batch_whose_records_were_all_compacted_away_is_passed_over() -> None:
+    before, after = (build_batch([Record(n, NOW_MS, b"k", b"v")], base_offset=n) for n in (0, 9))
+    data = before + build_gap(1, 9, 0) + after
+
+    for decoded in both(data, WANTED):
+        assert decoded is not None
+        assert decoded.consumed_bytes == len(data)
+        assert table(decoded, WANTED)["offset"].to_pylist() == [0, 9]
 
 
 @given(batches, st.data())

@@ -8,7 +8,7 @@ from riverlog.log.damage import Damage, Report
 from riverlog.log.partition import Appended, Partition
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared, Trouble, no_trouble
-from riverlog.records.batch import read_header
+from riverlog.records.batch import read_header, split
 from riverlog.records.builder import build_batch
 from riverlog.records.compression import Codec
 from riverlog.records.record import Record, iterate
@@ -105,12 +105,15 @@ def records_in(data: memoryview | bytes) -> list[Read]:
 
 
 def read_all(log: Partition, bytes_max: int = 1 << 20) -> list[Read]:
-    """Everything in the log, fetch by fetch."""
+    """Everything in the log, fetch by fetch, to its very end."""
     records: list[Read] = []
     offset = log.log_start_offset
-    while found := [read for read in records_in(log.read(offset, bytes_max)) if read[0] >= offset]:
-        records += found
-        offset = found[-1].offset + 1
+    while data := log.read(offset, bytes_max):
+        records += [read for read in records_in(data) if read.offset >= offset]
+        *_, (_, last) = split(data)
+        assert last.next_offset > offset, "a reader gets nowhere"
+        offset = last.next_offset
+    assert offset == log.high_watermark or log.next_offset > log.high_watermark
     return records
 
 

@@ -9,6 +9,7 @@ from riverlog.log.damage import Damage
 from riverlog.log.errors import StorageFailed
 from riverlog.log.partition import Partition
 from riverlog.log.settings import LogSettings
+from riverlog.records.batch import read_header
 from riverlog.testing.simulated_disk import Effect, Fault, Op, PowerCut, SimulatedDisk, Survival
 from riverlog.testing.virtual_loop import run
 from tests.log.journaled import (
@@ -104,6 +105,33 @@ async def test_what_was_never_durable_is_given_up_and_its_offsets_stay_unused() 
     for survival in (*Survival, None):
         found = await asyncio.to_thread(after_end, disk, survival)
         assert found[0] == [*KEPT, b"next to 0"]
+
+
+@pytest.mark.parametrize("survival", [*Survival, None])
+def test_a_log_that_ends_with_unused_offsets_is_read_to_its_end(survival: Survival | None) -> None:
+    disk = new_disk()
+
+    async def mend_without_writing() -> None:
+        several = Journaled(disk)
+        await several.lean(b"a", b"b")
+        fail_sync(disk)
+        several.write(b"lost", 0)
+        several.journal.give_up_file()
+
+    run(mend_without_writing())
+    after = disk.process_crash() if survival is None else disk.power_cut(survival)
+
+    async def read_on() -> None:
+        log = reopened(after).logs[0]
+        assert values(log) == KEPT
+        assert (log.high_watermark, log.next_offset) == (5, 5)
+        gap = read_header(log.read(4, 1))
+        assert (gap.base_offset, gap.next_offset, gap.record_count) == (4, 5, 0)
+        assert (await send(log, batch_of(b"next"))).base_offset == 5
+        assert [read.offset for read in read_all(log)] == [0, 1, 2, 3, 5]
+        assert read_header(log.read(4, 1)).base_offset == 5
+
+    run(read_on())
 
 
 async def test_a_batch_that_was_saved_is_still_a_duplicate_and_a_lost_one_is_not() -> None:

@@ -14,7 +14,7 @@ from riverlog.records.batch import (
     split,
     stamp_append_time,
 )
-from riverlog.records.builder import build_batch
+from riverlog.records.builder import build_batch, build_gap
 from riverlog.records.compression import Codec
 from riverlog.records.crc import crc32c
 from riverlog.records.errors import CorruptBatch, InvalidRecord, UnsupportedMagic
@@ -121,7 +121,7 @@ def test_any_changed_byte_under_the_checksum_is_found(position: int) -> None:
         check_batch(batch)
 
 
-@pytest.mark.parametrize("count", [0, -1, 7, 2**31 - 1])
+@pytest.mark.parametrize("count", [-1, 7, 2**31 - 1])
 def test_a_count_without_room_for_it_is_invalid(count: int) -> None:
     with pytest.raises(InvalidRecord):
         check_batch(changed(RECORD_COUNT, ">i", count))
@@ -141,6 +141,18 @@ def test_gaps_are_for_compacted_batches_and_not_for_new_ones() -> None:
         check_produced(compacted)
 
 
+@pytest.mark.parametrize(("end", "reached"), [(8, 8), (5 + 2**31, 5 + 2**31), (2**40, 5 + 2**31)])
+def test_a_gap_is_a_batch_without_records_that_no_producer_sends(end: int, reached: int) -> None:
+    gap = build_gap(5, end, leader_epoch=3)
+
+    header = check_batch(gap)
+    assert (header.base_offset, header.next_offset, header.leader_epoch) == (5, reached, 3)
+    assert (header.record_count, header.has_producer, len(gap)) == (0, False, HEADER_SIZE)
+    assert list(iterate(gap, decompressed_bytes_max=0)) == []
+    with pytest.raises(InvalidRecord):
+        check_produced(gap)
+
+
 @pytest.mark.parametrize("codec", [5, 6, 7])
 def test_an_unknown_codec_is_invalid(codec: int) -> None:
     batch = changed(ATTRIBUTES, ">h", codec)
@@ -154,6 +166,7 @@ def test_an_unknown_codec_is_invalid(codec: int) -> None:
     "batch",
     [
         pytest.param(b"", id="nothing"),
+        pytest.param(build_gap(0, 0, -1), id="no records and no offsets"),
         pytest.param(BATCH + BATCH, id="two batches"),
         pytest.param(BATCH + b"\0", id="a byte too many"),
         pytest.param(build_batch(RECORDS, is_control=True), id="control batch"),

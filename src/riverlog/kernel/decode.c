@@ -127,7 +127,7 @@ API int riverlog_scan(const uint8_t *data, int64_t size, int check_crcs, Batch *
         if (check_crcs && riverlog_crc32c(p + CRC_END, b->size - CRC_END) != be32(p + CRC_AT))
             return BAD_CRC;
         if ((b->attributes & CODEC_BITS) > CODEC_MAX) return BAD_CODEC;
-        if (b->count < 1 || b->count > b->last_offset_delta + 1) return BAD_COUNT;
+        if (b->count < 0 || b->count > b->last_offset_delta + 1) return BAD_COUNT;
         if (b->attributes & CODEC_BITS) {
             scan->compressed++;
         } else {

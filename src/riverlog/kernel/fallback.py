@@ -29,7 +29,7 @@ def decode(data: Buffer, wanted: Wanted, checks_crcs: bool, inflated_max: int) -
             if position + header.size_bytes > len(data):
                 break
             header = check_batch(data, position) if checks_crcs else header
-            if not 0 < header.record_count <= header.last_offset_delta + 1:
+            if not 0 <= header.record_count <= header.last_offset_delta + 1:
                 raise BatchError("it cannot hold so many records")
             _ = header.codec  # One that nobody knows is refused, even where there are no rows.
             if not header.is_control:

@@ -22,6 +22,7 @@ from riverlog.log.shared import Shared
 from riverlog.log.tail import Mark
 from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader, placed, read_header, stamp_append_time
+from riverlog.records.builder import build_gap
 from riverlog.records.crc import Buffer
 from riverlog.stores.disk import tried_twice
 
@@ -212,16 +213,22 @@ class Partition:
     def read(self, offset: int, bytes_max: int) -> memoryview:
         """Whole batches from `offset` on, as far as they are durable; empty at the end.
 
-        The batch that holds `offset` comes whole, and one batch always comes, however large.
-        Raises `OffsetOutOfRange`.
+        The batch that holds `offset` comes whole, and one batch always comes, however large:
+        one without records where the log ends with offsets that stay unused, so that a reader
+        gets to the end. Raises `OffsetOutOfRange`.
         """
         if not self.log_start_offset <= offset <= self.high_watermark:
             raise OffsetOutOfRange(
                 f"offset {offset} is not in {self.log_start_offset} to {self.high_watermark}"
             )
-        if offset == self.high_watermark or not self._segments:
-            return memoryview(b"")
-        return self._reader.read(offset, bytes_max, self.high_watermark, self._end.visible_bytes)
+        end = self.high_watermark
+        found = memoryview(b"")
+        if offset < end and self._segments:
+            found = self._reader.read(offset, bytes_max, end, self._end.visible_bytes)
+        # What is still being written may fill the gap's place; then the reader asks again.
+        if not found and offset < end == self.next_offset:
+            return memoryview(build_gap(offset, end, self.epochs.latest))
+        return found
 
     @property
     def has_unchecked(self) -> bool:

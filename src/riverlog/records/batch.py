@@ -104,7 +104,8 @@ def check_batch(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
     """Gives the header of the batch at `position` when its bytes are all there and unchanged.
 
     It ends at or before `end`, its checksum is right, its codec is known, and it says to hold
-    between one record and as many as its offsets have room for. The records are not looked at.
+    no more records than its offsets have room for: none, where all were compacted away. The
+    records are not looked at.
     """
     header = read_header(buffer, position)
     stop = position + _LENGTH_END + header.batch_length
@@ -112,7 +113,7 @@ def check_batch(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
         raise CorruptBatch(f"a batch of {header.size_bytes} bytes is cut")
     if crc32c(memoryview(buffer)[position + _CRC_END : stop]) != header.crc:
         raise CorruptBatch("the checksum does not match: the batch was changed on its way")
-    if not 0 < header.record_count <= header.last_offset_delta + 1:
+    if not 0 <= header.record_count <= header.last_offset_delta + 1:
         raise InvalidRecord(
             f"{header.record_count} records cannot have {header.last_offset_delta + 1} offsets"
         )
@@ -124,8 +125,8 @@ def check_batch(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
 def check_produced(buffer: Buffer, position: int = 0, end: int | None = None) -> BatchHeader:
     """Gives the header when the bytes up to `end` are one batch that a producer may send.
 
-    On top of `check_batch`: nothing follows, offsets have no gaps, a producer id comes with a
-    sequence, and what only a broker writes (control batches, append time) is absent.
+    On top of `check_batch`: it has records, nothing follows, offsets have no gaps, a producer id
+    comes with a sequence, and what only a broker writes (control batches, append time) is absent.
     """
     stop = len(buffer) if end is None else end
     if stop <= position:
@@ -133,7 +134,7 @@ def check_produced(buffer: Buffer, position: int = 0, end: int | None = None) ->
     header = check_batch(buffer, position, stop)
     if position + header.size_bytes != stop:
         raise InvalidRecord("a producer sends one batch for a partition at a time")
-    if header.last_offset_delta != header.record_count - 1:
+    if not 0 < header.record_count == header.last_offset_delta + 1:
         raise InvalidRecord(
             f"{header.record_count} new records cannot have {header.last_offset_delta + 1} offsets"
         )

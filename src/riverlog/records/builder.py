@@ -81,6 +81,19 @@ def build_batch(
     return bytes(batch)
 
 
+def build_gap(base_offset: int, next_offset: int, leader_epoch: int) -> bytes:
+    """Gives a batch without records: a reader of it knows that there are none before its end.
+
+    It ends at `next_offset`, or as far before it as one batch can reach.
+    """
+    delta = min(next_offset - base_offset - 1, _INT32_MAX)
+    batch = bytearray(HEADER_SIZE)
+    write_header(
+        batch, BatchHeader(base_offset, 0, leader_epoch, MAGIC, 0, 0, delta, -1, -1, -1, -1, -1, 0)
+    )
+    return bytes(batch)
+
+
 _INT32_MAX = 2**31 - 1
 _INT64_MIN = -(2**63)
 _INT64_MAX = 2**63 - 1
