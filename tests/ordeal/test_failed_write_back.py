@@ -129,7 +129,7 @@ def test_a_write_whose_first_pages_alone_find_room_is_refused(shaky: ShakyDisk) 
             os.fdatasync(file.fileno())
 
 
-@pytest.mark.parametrize("kind", ["xfs"])
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_what_was_acknowledged_around_failed_write_backs_survives_a_power_cut(
     broker: BrokerProcess, shaky: ShakyDisk, chance: Random
 ) -> None:
