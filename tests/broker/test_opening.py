@@ -1,5 +1,6 @@
 """Opening batches out of the loop's way: in order, and with the same verdicts as at once."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -26,7 +27,7 @@ class HeldSyncer:
     def __init__(self) -> None:
         self._held: list[Callable[[], None]] = []
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         raise AssertionError("this is no sync")
 
     def run_apart(self, job: Job, done: Done) -> None:
@@ -96,6 +97,68 @@ def test_whoever_fails_when_told_does_not_hold_up_the_next() -> None:
     assert told == [Opened(None)]
 
 
+async def test_after_one_that_took_long_the_next_waits_and_keeps_its_place() -> None:
+    syncer = HeldSyncer()
+    opening = Opening(syncer)
+    took: list[float] = []
+    told: list[str] = []
+    rests_s = [0.01, 0.0, 0.0]
+
+    def rest_s(took_s: float) -> float:
+        took.append(took_s)
+        return rests_s.pop(0)
+
+    opening.rest_s = rest_s
+    opening.open(batch_of(*[b"k"] * 10_000, codec=Codec.ZSTD), lambda _opened: told.append("long"))
+    opening.open(batch_of(b"a"), lambda _opened: told.append("second"))
+    syncer.run_next()
+    assert (told, syncer.count) == (["long"], 0)
+    assert opening.takes(batch_of(b"a")), "it would overtake the one that waits"
+    opening.open(batch_of(b"a"), lambda _opened: told.append("third"))
+    assert syncer.count == 0
+
+    await rested(syncer)
+    syncer.run_next()
+    syncer.run_next()
+    assert told == ["long", "second", "third"]
+    assert took[0] > 0
+    assert not opening.is_busy
+
+
+async def test_who_comes_while_it_rests_is_opened_when_that_is_over() -> None:
+    syncer = HeldSyncer()
+    opening = Opening(syncer)
+    told: list[Opened] = []
+    opening.rest_s = lambda _took_s: 0.01
+    opening.open(batch_of(b"a"), told.append)
+    syncer.run_next()
+    assert not opening.is_busy
+    assert not opening.takes(batch_of(b"a"))
+    opening.open(batch_of(b"b", codec=Codec.ZSTD), told.append)
+    assert syncer.count == 0
+    await rested(syncer)
+    syncer.run_next()
+    assert told == [Opened(None)] * 2
+
+
+async def test_nothing_begins_after_the_end() -> None:
+    syncer = HeldSyncer()
+    opening = Opening(syncer)
+    opening.rest_s = lambda _took_s: 0.001
+    opening.open(batch_of(b"a"), lambda _opened: None)
+    opening.open(batch_of(b"b"), lambda _opened: None)
+    syncer.run_next()
+    opening.close()
+    await asyncio.sleep(0.01)
+    assert syncer.count == 0
+
+
+async def rested(syncer: HeldSyncer) -> None:
+    async with asyncio.timeout(10):
+        while not syncer.count:
+            await asyncio.sleep(0.001)
+
+
 @needs_kernel
 @pytest.mark.parametrize("codec", Codec)
 def test_the_kernel_names_the_same_records(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +186,22 @@ def test_the_kernel_refuses_records_that_lie(damage: int) -> None:
         keyless(bytes(records), header, 10)
     with pytest.raises(InvalidRecord):
         keyless(bytes(records[:50]), header, 10)
+
+
+@needs_kernel
+def test_the_kernel_reads_many_records_and_their_headers_to_the_end() -> None:
+    records = [
+        Record(n, NOW_MS, b"k" if n % 9_999 else None, b"v" * (n % 5), (("name", b"h"),) * (n % 3))
+        for n in range(30_000)
+    ]
+    batch = build_batch(records)
+    header = read_header(batch)
+    assert keyless(batch[HEADER_SIZE:], header, 10) == [0, 9_999, 19_998, 29_997]
+    assert keyless(batch[HEADER_SIZE:], header, 2) == [0, 9_999]
+    with pytest.raises(InvalidRecord):
+        keyless(batch[HEADER_SIZE:] + b"\0", header, 2)
+    with pytest.raises(InvalidRecord):
+        keyless(batch[HEADER_SIZE:-1], header, 2)
 
 
 def test_what_inflates_too_far_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

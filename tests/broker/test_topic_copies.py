@@ -18,7 +18,7 @@ class SlowSyncer:
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         self.waiting.append(lambda: InlineSyncer().run(jobs, done))
 
     def run_apart(self, job: Job, done: Done) -> None:

@@ -60,7 +60,7 @@ class HoldableSyncer:
     def held_count(self) -> int:
         return len(self._held or ())
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         if self._held is None:
             InlineSyncer().run(jobs, done)
         else:
@@ -145,11 +145,11 @@ class Serving:
         assert result.error_code == 0, result
         return result
 
-    async def produce(self, topic: str, *times_ms: int, partition: int = 0) -> int:
+    async def produce(self, topic: str, *times_ms: int, partition: int = 0, acks: int = -1) -> int:
         """Appends one batch, with one record for each time; gives its first offset."""
         data = PartitionProduceData(index=partition, records=batch_of(*times_ms))
         request = ProduceRequest(
-            acks=-1,
+            acks=acks,
             timeout_ms=1000,
             topic_data=[TopicProduceData(name=topic, partition_data=[data])],
         )

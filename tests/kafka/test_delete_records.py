@@ -232,3 +232,17 @@ def _value(consumer: Consumer, timeout_s: int = TIMEOUT_S) -> bytes | None:
 
 def _is_draft(path: str) -> bool:
     return "/topics/" in path and path.endswith(DRAFT_SUFFIX)
+
+
+async def test_what_was_acknowledged_and_is_not_durable_yet_can_be_deleted() -> None:
+    async with serving() as running:
+        await running.create("orders")
+        for place in (1, -1):
+            running.syncer.hold()
+            await running.produce("orders", 10, acks=1)
+            asked = asyncio.create_task(delete(running, ("orders", 0, place)))
+            await asyncio.sleep(0.02)
+            assert not asked.done()
+            running.syncer.let_go()
+            assert (await asked)[0][0] == NONE
+        assert await found(running, EARLIEST) == (-1, 2)

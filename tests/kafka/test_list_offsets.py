@@ -1,7 +1,11 @@
 """ListOffsets: the ends of a log, and offsets by time."""
 
+import asyncio
+
 import pytest
 
+from riverlog.kafka import settling
+from riverlog.log.errors import StorageFailed
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -9,6 +13,7 @@ from riverlog.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from riverlog.testing.disk_faults import Effect, Fault, Op
 from tests.kafka.serving import Serving, batch_of, serving
 
 LATEST, EARLIEST, LARGEST_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
@@ -54,7 +59,8 @@ async def test_an_empty_partition_begins_and_ends_at_zero() -> None:
         assert await found(running, 0) == NOTHING
 
 
-async def test_only_what_is_durable_counts() -> None:
+async def test_only_what_is_durable_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "SETTLED_S_MAX", 0.01)
     async with serving() as running:
         await running.create("orders")
         await running.produce("orders", 10)
@@ -66,6 +72,39 @@ async def test_only_what_is_durable_counts() -> None:
         assert await found(running, 20) == NOTHING
         assert await found(running, LARGEST_TIMESTAMP) == (10, 0)
         running.syncer.let_go()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_end_is_told_when_it_is_known_of_what_was_acknowledged_before(
+    fails: bool,
+) -> None:
+    async with serving() as running:
+        await running.create("orders")
+        await running.produce("orders", 10)
+        running.syncer.hold()
+        await running.produce("orders", 20, acks=1)
+        asked = asyncio.create_task(found(running, LATEST))
+        await asyncio.sleep(0.02)
+        assert not asked.done()
+        if fails:
+            running.disk.inject(Fault(Effect.EIO, ops=frozenset({Op.SYNC})))
+        running.syncer.let_go()
+        assert await asked == (-1, 1 if fails else 2)
+
+
+async def test_offsets_that_were_given_up_are_not_waited_for() -> None:
+    async with serving() as running:
+        await running.create("orders")
+        log = running.broker.partition(running.broker.topic("orders"), 0)
+        running.disk.inject(Fault(Effect.EIO, ops=frozenset({Op.SYNC})))
+        await running.produce("orders", 20, acks=1)
+        assert await found(running, LATEST) == (-1, 0)
+        running.disk.inject(Fault(Effect.ENOSPC, fits=lambda path: path.endswith(f"{1:020}.log")))
+        with pytest.raises(StorageFailed):
+            running.broker.append(log, batch_of(30))
+        assert (log.high_watermark, log.next_offset) == (0, 1)
+        assert log.settled() is None
+        assert await found(running, LATEST) == (-1, 0)
 
 
 async def test_a_time_finds_the_earliest_record_at_or_after_it() -> None:

@@ -13,9 +13,12 @@ class HeldSyncer:
 
     def __init__(self) -> None:
         self.rounds: list[tuple[list[Job], Done]] = []
+        self.awaited: list[bool] = []
+        """Of each round that was asked for, whether anybody waits for it."""
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         self.rounds.append((list(jobs), done))
+        self.awaited.append(is_awaited)
 
     def run_apart(self, job: Job, done: Done) -> None:
         done([attempt(job)])

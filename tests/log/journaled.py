@@ -35,7 +35,7 @@ class PatientSyncer:
         self.rounds: list[tuple[list[Job], Done]] = []
         self.apart: list[tuple[Job, Done]] = []
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         if self.is_patient:
             self.rounds.append((list(jobs), done))
         else:

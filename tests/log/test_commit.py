@@ -12,8 +12,9 @@ class Counted:
     """Something to be made durable, that counts."""
 
     def __init__(
-        self, failure: OSError | None = None, on_begin: Callable[[], None] | None = None
+        self, failure: OSError | None = None, on_begin: Callable[[], object] | None = None
     ) -> None:
+        self.is_awaited = True
         self.begun = 0
         self.synced = 0
         self.outcomes: list[Outcome] = []

@@ -1,12 +1,13 @@
 """What is durable when: syncs that are late, fail, or come at a bad moment."""
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 import pytest
 
 from riverlog.log.errors import LogClosed, StorageFailed
-from riverlog.log.partition import Partition
+from riverlog.log.partition import Appended, Partition
 from riverlog.log.settings import LogSettings
 from riverlog.stores.syncer import AdaptiveSyncer
 from riverlog.testing.simulated_disk import Effect, Fault, Op, SimulatedDisk, Survival
@@ -340,3 +341,28 @@ async def test_a_checkpoint_that_fails_costs_nothing() -> None:
     await append(log, b"a")
     await append(log, b"b")
     assert await asyncio.to_thread(after_power_cut, disk) == [(0, b"a"), (1, b"b")]
+
+
+async def test_a_round_is_awaited_by_whoever_waits_for_the_disk_or_for_more_to_read() -> None:
+    syncer = HeldSyncer()
+    log = open_log(new_disk(), syncer=syncer)
+
+    async def round_of(*waiting: Callable[[Appended], object]) -> None:
+        appended = write(log, batch_of(b"value"))
+        for wait in waiting:
+            wait(appended)
+        await syncer.release()
+
+    def watcher() -> None:
+        """It has nothing to do with what it is told."""
+
+    await round_of()
+    await round_of(lambda appended: log.durable(appended.end_offset))
+    await round_of()
+    await round_of(lambda _: log.settled())
+    await round_of(lambda _: log.waiting.watch(watcher))
+    log.waiting.unwatch(watcher)
+    await round_of()
+
+    assert syncer.awaited == [False, True, False, True, True, False]
+    assert log.settled() is None

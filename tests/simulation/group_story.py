@@ -34,7 +34,7 @@ class SlowSyncer:
     def __init__(self, chance: SeededChance) -> None:
         self._chance = chance
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         delay_s = self._chance.between(0, 400) / 1000
         loop = asyncio.get_running_loop()
         loop.call_later(delay_s, lambda: InlineSyncer().run(jobs, done))

@@ -69,6 +69,15 @@ async def test_one_quick_sync_runs_where_it_is_asked() -> None:
     syncer.close()
 
 
+async def test_a_sync_that_nobody_waits_for_leaves_the_loop() -> None:
+    syncer = AdaptiveSyncer()
+    threads: list[int] = []
+    job = [lambda: threads.append(threading.get_ident())]
+    assert await outcomes_of(lambda done: syncer.run(job, done, is_awaited=False)) == [None]
+    assert threads != [threading.get_ident()]
+    syncer.close()
+
+
 async def test_on_a_slow_disk_syncs_leave_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syncer_module, "INLINE_SYNC_NS_MAX", -1)
     syncer = AdaptiveSyncer()

@@ -20,6 +20,10 @@ JOURNALED_BYTES_MAX = 1 << 20
 class Committed(Protocol):
     """What has bytes to be made durable: a partition."""
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether anybody waits for what was written to be durable, or to be there to read."""
+
     def begin_sync(self) -> tuple[Job, Told]:
         """The syncs to run for all that was written so far, and whom to tell how they ended."""
 
@@ -46,16 +50,22 @@ class GroupCommit:
         self._journal = journal
         self.after_round: list[Callable[[], None]] = []
         self._dirty: dict[int, Committed] = {}
+        self._lone: Committed | None = None
         self._is_running = False
         self._is_due = False
         self._idle: asyncio.Future[None] | None = None
 
-    def request(self, partition: Committed) -> None:
-        """Has the partition synced in the next round."""
+    def request(self, partition: Committed) -> bool:
+        """Has the partition synced in the next round.
+
+        Says whether that begins with it, and is likely to be for it alone, as the last one was.
+        """
         self._dirty[id(partition)] = partition
-        if not (self._is_running or self._is_due):
-            self._is_due = True
-            asyncio.get_running_loop().call_soon(self._begin_round)
+        if self._is_running or self._is_due:
+            return False
+        self._is_due = True
+        asyncio.get_running_loop().call_soon(self._begin_round)
+        return partition is self._lone
 
     def begin_if_quiet(self) -> None:
         """Begins a round that is due at once when nothing else could still join it in this turn.
@@ -68,6 +78,8 @@ class GroupCommit:
     def forget(self, partition: Committed) -> None:
         """Leaves out a partition that is gone."""
         self._dirty.pop(id(partition), None)
+        if self._lone is partition:
+            self._lone = None
 
     async def idle(self) -> None:
         """Returns when nothing is dirty and no round runs."""
@@ -81,8 +93,10 @@ class GroupCommit:
             self._tell_idle()
             return
         self._is_running = True
-        dirty, self._dirty = self._dirty, {}
-        begun = self._begin(list(dirty.values()))
+        dirty, self._dirty = list(self._dirty.values()), {}
+        is_awaited = any(partition.is_awaited for partition in dirty)
+        self._lone = dirty[0] if len(dirty) == 1 else None
+        begun = self._begin(dirty)
         tell = [ended for _, ended in begun]
 
         def finished(outcomes: list[Outcome]) -> None:
@@ -96,7 +110,7 @@ class GroupCommit:
                 asyncio.get_running_loop().call_soon(self._begin_round)
             self._tell_idle()
 
-        self._syncer.run([job for job, _ in begun], finished)
+        self._syncer.run([job for job, _ in begun], finished, is_awaited=is_awaited)
 
     def _begin(self, dirty: list[Committed]) -> list[tuple[Job, Told]]:
         """The jobs of a round: one for the journal, if it pays, and one for every other file."""

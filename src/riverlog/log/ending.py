@@ -11,10 +11,10 @@ from riverlog.log.checkpointer import Checkpointer, owed_bytes
 from riverlog.log.journal_frames import Entry
 from riverlog.log.mending import close_at, saved, seal_at
 from riverlog.log.recovery import Recovered
-from riverlog.log.segment import Segment
 from riverlog.log.settings import LogSettings
 from riverlog.log.shared import Shared
-from riverlog.log.tail import Mark, Tail, is_full, mark_of
+from riverlog.log.tail import Mark, Tail, is_full, mark_of, new_tail
+from riverlog.log.waiting import Waiting
 from riverlog.records.batch import BatchHeader
 from riverlog.records.crc import Buffer
 from riverlog.stores.syncer import Job, Outcome, attempt
@@ -24,6 +24,7 @@ class Owner(Protocol):
     """The partition, as far as its end is concerned."""
 
     settings: LogSettings
+    waiting: Waiting
 
     def became_durable(self, end_offset: int) -> None:
         """Everything before `end_offset` is durable now."""
@@ -101,7 +102,8 @@ class Ending:
             self._backing.wrote(written.size_bytes, start, rest)
         self._checkpoints.owed_bytes += written.size_bytes
         self.next_offset = written.next_offset
-        self._shared.commit.request(self)
+        if self._shared.commit.request(self) and self._tail is not None:
+            self._tail.write_out()
 
     @property
     def visible_bytes(self) -> int:
@@ -128,19 +130,14 @@ class Ending:
         return self._tail
 
     def _create_tail(self) -> Tail:
-        disk = self._shared.disk
-        if not self._segments:
-            for directory in self._directories:
-                disk.make_directory(directory)
-        segment = Segment(self._directories[-1], self.next_offset)
-        self._shared.handles.keep(segment.path, disk.create(segment.path))
+        shared, is_first = self._shared, not self._segments
+        tail = new_tail(shared.disk, shared.handles, self._directories, self.next_offset, is_first)
         # Names from the innermost outwards: each directory is found only through the next.
-        unsynced = self._directories if not self._segments else self._directories[-1:]
-        self._unsynced_directories = unsynced[::-1]
-        self._segments.append(segment)
+        self._unsynced_directories = self._directories[::-1] if is_first else self._directories[-1:]
+        self._segments.append(tail.segment)
         if self._backing is not None:
             self._backing.begin_segment(0)
-        return Tail(segment, self._shared.handles, 0)
+        return tail
 
     def _roll_now(self) -> None:
         """Makes up for a roll that had to wait; if it fails, the next append tries again."""
@@ -196,6 +193,18 @@ class Ending:
             self._checkpoints.keep(checkpoint, self._checkpoints.owed_bytes)
 
     # Durability.
+
+    @property
+    def is_awaited(self) -> bool:
+        """Part of a round of group commit; see `Committed`."""
+        return self._owner.waiting.is_anybody
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether something was written of which it is still open whether it becomes durable."""
+        if self.failure is not None or self._is_abandoned or self._tail is None:
+            return False
+        return self.high_watermark < self._tail.segment.next_offset
 
     def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
         """Part of a round of group commit; see `Committed`."""

@@ -180,10 +180,20 @@ class Partition:
             return None
         return self.waiting.until(end_offset)
 
+    def settled(self) -> asyncio.Future[None] | None:
+        """Done when all that was written so far is durable or has failed; None if so already.
+
+        Whoever asks for the end of the log after it sees all that was acknowledged, in any way.
+        """
+        if self.is_closed or not self._end.is_under_way:
+            return None
+        return self.waiting.settled(self.next_offset)
+
     # What its end tells it.
 
     def became_durable(self, end_offset: int) -> None:
         """Tells those who wait for it."""
+        self._reader.reached(end_offset, self._end.visible_bytes)
         self.waiting.reached(end_offset)
 
     def failed(self, error: OSError) -> None:

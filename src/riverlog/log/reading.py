@@ -44,6 +44,14 @@ class Timed(NamedTuple):
     leader_epoch: int
 
 
+class _End(NamedTuple):
+    """How far a log could be read at one time."""
+
+    segment: Segment
+    offset: int
+    position: int
+
+
 class Reader:
     """Reads the segments of one partition. `segments` is the partition's own list, and `epochs`
     are those of all records that were there at the start."""
@@ -61,6 +69,8 @@ class Reader:
         self._disk = disk
         self._handles = handles
         self._report = report
+        self._end: _End | None = None
+        self._end_before: _End | None = None
         self.has_unchecked = False
         self.count_unchecked()
 
@@ -68,12 +78,22 @@ class Reader:
         """Sees anew whether any segment was not checked since the start."""
         self.has_unchecked = any(segment.unverified is not None for segment in self._segments)
 
+    def reached(self, end_offset: int, end_position: int) -> None:
+        """The log can be read up to here now: whoever has read all of it will ask for the rest."""
+        self._end_before = self._end
+        self._end = _End(self._segments[-1], end_offset, end_position)
+
     def read(self, offset: int, bytes_max: int, end_offset: int, end_position: int) -> memoryview:
         """Whole batches from the one that holds `offset` on; empty if none is before the end.
 
         At least one batch, however large; beyond it no more than `bytes_max`. `end_offset` and
         `end_position` bound what is visible in the last segment.
         """
+        before = self._end_before
+        if before is not None and before.offset == offset:
+            latest = self._read_latest(before, bytes_max, end_position)
+            if latest is not None:
+                return latest
         for segment in self._segments[self._number(offset) :]:
             if segment.base_offset >= end_offset:
                 break
@@ -147,6 +167,17 @@ class Reader:
                 records = self._records(segment, position, header, visible)
                 return max(records, key=lambda record: record.timestamp_ms, default=None)
         return None
+
+    def _read_latest(self, before: _End, bytes_max: int, end_position: int) -> memoryview | None:
+        """All that can be read since the end was somewhere else, if it is in one piece."""
+        segment = before.segment
+        if segment is not self._segments[-1] or segment.holes or segment.unverified is not None:
+            return None
+        size = min(end_position, segment.size_bytes) - before.position
+        if not 0 < size <= bytes_max:
+            return None
+        data = self._handles.use(segment.path).read(before.position, size)
+        return memoryview(data) if len(data) == size else None
 
     def _read_segment(
         self, segment: Segment, offset: int, bytes_max: int, end: int

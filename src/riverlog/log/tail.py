@@ -8,7 +8,7 @@ from riverlog.log.batches import Stretch
 from riverlog.log.segment import Segment, hash_of
 from riverlog.log.settings import LogSettings
 from riverlog.records.batch import BatchHeader
-from riverlog.stores.disk import Buffer, File
+from riverlog.stores.disk import Buffer, Disk, File
 from riverlog.stores.handles import Handles
 
 # A file that has its blocks already syncs quicker: only data goes to the disk, no metadata. Small
@@ -108,6 +108,10 @@ class Tail:
         else:
             self._file_bytes = target
 
+    def write_out(self) -> None:
+        """Has the disk begin with what the next sync will wait for."""
+        self._handles.use(self.segment.path).write_out()
+
     def let_go(self) -> None:
         """All that was written is durable, or given up."""
         if self._is_held:
@@ -123,6 +127,18 @@ class Tail:
         if self._file_bytes > self.segment.size_bytes:
             self._handles.use(self.segment.path).truncate(self.segment.size_bytes)
             self._file_bytes = self.segment.size_bytes
+
+
+def new_tail(
+    disk: Disk, handles: Handles, directories: Sequence[str], base_offset: int, is_first: bool
+) -> Tail:
+    """Begins a segment in the last of `directories`, which the first one makes."""
+    if is_first:
+        for directory in directories:
+            disk.make_directory(directory)
+    segment = Segment(directories[-1], base_offset)
+    handles.keep(segment.path, disk.create(segment.path))
+    return Tail(segment, handles, 0)
 
 
 def mark_of(segment: Segment) -> Mark:

@@ -16,12 +16,17 @@ class Waiting:
         self._told: list[tuple[int, Told]] = []
         self._watchers: set[Watcher] = set()
 
+    @property
+    def is_anybody(self) -> bool:
+        """Whether there is anybody to tell of what becomes durable."""
+        return bool(self._told or self._watchers)
+
     def tell(self, end_offset: int, told: Told) -> None:
         """Calls `told` once: with None when `end_offset` is reached, or with what went wrong."""
         self._told.append((end_offset, told))
 
     def until(self, end_offset: int) -> asyncio.Future[None]:
-        """Done once `end_offset` is reached."""
+        """Done once `end_offset` is reached; raises what went wrong."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def told(error: Exception | None) -> None:
@@ -31,6 +36,17 @@ class Waiting:
                 future.set_result(None)
             else:
                 future.set_exception(error)
+
+        self.tell(end_offset, told)
+        return future
+
+    def settled(self, end_offset: int) -> asyncio.Future[None]:
+        """Done once `end_offset` is reached, or never will be."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def told(_error: Exception | None) -> None:
+            if not future.done():
+                future.set_result(None)
 
         self.tell(end_offset, told)
         return future

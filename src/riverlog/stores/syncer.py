@@ -18,10 +18,11 @@ THREADS = 16
 class Syncer(Protocol):
     """Runs disk work and tells how each piece ended. Jobs raise nothing but `OSError`."""
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         """Runs every job, in any order, perhaps in threads; then calls `done` in the loop.
 
-        `done` gets one outcome for each job and may be called before `run` returns.
+        `done` gets one outcome for each job and may be called before `run` returns. What is not
+        `is_awaited` by anybody is not worth holding the loop for.
         """
 
     def run_apart(self, job: Job, done: Done) -> None:
@@ -34,7 +35,7 @@ class Syncer(Protocol):
 class InlineSyncer:
     """Runs everything at once, where it is asked: for simulations and for tools."""
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         done([attempt(job) for job in jobs])
 
     def run_apart(self, job: Job, done: Done) -> None:
@@ -48,7 +49,8 @@ class AdaptiveSyncer:
     """Runs one quick sync in the loop itself, and several or slow ones in threads.
 
     While the loop waits for a quick disk, requests gather in the sockets and share the next sync;
-    a thread would instead split those who wait for an answer into two groups that alternate.
+    a thread would instead split those who wait for an answer into two groups that alternate. Where
+    nobody waits, as with acks=1, a thread leaves the loop to those who ask.
     """
 
     def __init__(self) -> None:
@@ -56,8 +58,8 @@ class AdaptiveSyncer:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="riverlog-sync")
         self._sync_ns = 0
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
-        if len(jobs) == 1 and self._sync_ns < INLINE_SYNC_NS_MAX:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
+        if is_awaited and len(jobs) == 1 and self._sync_ns < INLINE_SYNC_NS_MAX:
             outcome = self._timed(jobs[0])
             done([outcome])
             return

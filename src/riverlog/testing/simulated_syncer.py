@@ -15,7 +15,7 @@ class SimulatedSyncer:
     def __init__(self, chance: SeededChance) -> None:
         self._chance = chance
 
-    def run(self, jobs: Sequence[Job], done: Done) -> None:
+    def run(self, jobs: Sequence[Job], done: Done, *, is_awaited: bool = True) -> None:
         if self._chance.happens(0.3):
             done([attempt(job) for job in jobs])
             return

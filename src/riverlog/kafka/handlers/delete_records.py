@@ -13,6 +13,7 @@ import asyncio
 from riverlog.broker.record_deletion import delete_records
 from riverlog.kafka.apis import Context
 from riverlog.kafka.errors import ANSWERABLE, code_of
+from riverlog.kafka.settling import settle, unsettled
 from riverlog.log.partition import Partition
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.delete_records import (
@@ -30,6 +31,9 @@ _Begun = tuple[Partition, asyncio.Future[None] | None] | ErrorCode
 
 
 async def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResponse:
+    # What somebody was told is written may be deleted, and -1 stands for all of it.
+    if waiting := unsettled(context.broker, request.topics):
+        await settle(waiting)
     # All of them are begun before any is waited for.
     topics = [
         (topic.name, [(asked, _begin(topic.name, asked, context)) for asked in topic.partitions])

@@ -1,7 +1,8 @@
 """ListOffsets v1-11.
 
 * Only durable records are looked at: the latest offset is the high watermark at either isolation
-  level, as there are no transactions.
+  level, as there are no transactions. What was acknowledged before it was durable (acks=1) is
+  waited for, so that everyone finds what they have written.
 * A time is answered with the earliest record at or after it, exactly; with -1 if there is none.
 * -1 is the latest offset and -2 the earliest; -3 (v7) the record with the largest timestamp; -4
   (v8) the earliest on this machine, where all of them are; -5 (v9) the latest in tiered storage,
@@ -10,11 +11,13 @@
 * The replica id and the timeout (v10) are not looked at.
 """
 
+import asyncio
 from collections import Counter
 from enum import IntEnum
 
-from riverlog.kafka.apis import Context
+from riverlog.kafka.apis import Answer, Context
 from riverlog.kafka.errors import ANSWERABLE, code_of
+from riverlog.kafka.settling import settle, unsettled
 from riverlog.log.epochs import NO_EPOCH
 from riverlog.log.partition import Partition
 from riverlog.log.reading import Timed
@@ -52,7 +55,19 @@ _FIRST_VERSIONS: dict[int, int] = {
 _NEVER = 2**15
 
 
-def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+def handle(request: ListOffsetsRequest, context: Context) -> Answer:
+    waiting = unsettled(context.broker, request.topics)
+    return _answer_after(waiting, request, context) if waiting else _answer_all(request, context)
+
+
+async def _answer_after(
+    waiting: list[asyncio.Future[None]], request: ListOffsetsRequest, context: Context
+) -> ListOffsetsResponse:
+    await settle(waiting)
+    return _answer_all(request, context)
+
+
+def _answer_all(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     topics = [(topic.name, list(topic.partitions)) for topic in request.topics]
     mentions = Counter((name, asked.partition_index) for name, all_ in topics for asked in all_)
     return ListOffsetsResponse(
