@@ -12,6 +12,7 @@ from riverlog.protocol.messages.fetch import FetchRequest
 from riverlog.protocol.messages.join_group import JoinGroupRequest
 from tests.fuzz.corpus import Corpus, Frame
 
+APIS = served()
 # Clients like to wait longer than a fuzzer has time.
 FETCH_WAIT_MS = 5
 REBALANCE_MS = 30
@@ -48,7 +49,7 @@ def seeds(corpus: Corpus, topic_ids: Mapping[str, bytes] | None = None) -> list[
         if seed := _seed(data):
             found.append(_impatient(seed))
     spoken = {(seed.api, seed.version) for seed in found}
-    for api in served().values():
+    for api in APIS.values():
         recorded_of_it = [seed for seed in found if seed.api == api.key]
         for version in range(api.first, api.last + 1):
             if (api.key, version) not in spoken:
@@ -59,7 +60,7 @@ def seeds(corpus: Corpus, topic_ids: Mapping[str, bytes] | None = None) -> list[
 def _seed(frame: bytes) -> Seed | None:
     """None for a version that is not served: clients ask for some before they know."""
     made = Frame("", frame)
-    api = served()[made.api]
+    api = APIS[made.api]
     if not api.first <= made.version <= api.last:
         return None
     request = tables(made.api)[0]

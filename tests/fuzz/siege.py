@@ -22,11 +22,19 @@ from tests.fuzz.messages import Vocabulary
 from tests.fuzz.seeds import Seed, seeds
 from tests.fuzz.tcp_fuzzer import Dead, TcpFuzzer, send_alone
 
-# After so many frames topics and groups are cleared away, and the log is looked at.
-SLICE_FRAMES = 2_000
+# After so many frames topics and groups are cleared away. Each time it waits for those who wait.
+SLICE_FRAMES = 5_000
 # One slice in so many is of a Produce request.
 PRODUCE_EVERY = 4
 SETTLE_S_MAX = 15
+
+# What docs/hostile-clients.md promises.
+GROWTH_BYTES_MAX = 64 << 20
+# What is loaded when it is first used, and the pages that Python shares out among small objects.
+KEPT_BYTES_MAX = 24 << 20
+# The journal and the topic of committed offsets, where the first frames had no use for them.
+HANDLES_MORE_MAX = 3
+
 TROUBLE_CHARACTERS_MAX = 3_000
 WORDS = (ORDERS, GROUP, f"{GROUP}-static", "fuzz-doomed", "consumer", "range")
 
@@ -39,23 +47,35 @@ SETTINGS = (
 
 
 class Holding(NamedTuple):
-    """What a process holds on to."""
+    """What a process holds on to, and the most memory that it ever had."""
 
     rss_bytes: int
+    rss_bytes_max: int
     handles: int
     sockets: int
+
+    def excess(self, before: "Holding") -> list[str]:
+        """What is more than may be left of all that was done since `before`."""
+        bounds = (
+            ("memory now", self.rss_bytes, before.rss_bytes + KEPT_BYTES_MAX),
+            ("memory at most", self.rss_bytes_max, before.rss_bytes + GROWTH_BYTES_MAX),
+            ("handles", self.handles, before.handles + HANDLES_MORE_MAX),
+            ("sockets", self.sockets, before.sockets),
+        )
+        return [f"{what}: {is_now} of {most}" for what, is_now, most in bounds if is_now > most]
 
 
 def holding(pid: int) -> Holding:
     """What it has now."""
     process = Path(f"/proc/{pid}")
-    (rss,) = [line for line in (process / "status").read_text().splitlines() if "VmRSS" in line]
+    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    rss_bytes, rss_bytes_max = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
     links = []
     for handle in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
             links.append(handle.readlink().name)
     sockets = sum(link.startswith("socket:") for link in links)
-    return Holding(int(rss.split()[1]) << 10, len(links), sockets)
+    return Holding(rss_bytes, rss_bytes_max, len(links), sockets)
 
 
 def cpu_s(pid: int) -> float:
@@ -96,7 +116,6 @@ class Siege:
     def __init__(self, broker: BrokerProcess, seed: str, spared: frozenset[str]) -> None:
         """Nothing is done to the topics that are `spared`."""
         self.failure: Failure | None = None
-        self.rss_bytes_max = 0
         self.fuzzers: list[TcpFuzzer] = []
         self._broker = broker
         self._seed = seed
@@ -138,7 +157,6 @@ class Siege:
         reason = ""
         try:
             asyncio.run(fuzzer.run(count, self._is_well))
-            self.rss_bytes_max = max(self.rss_bytes_max, holding(self._broker.pid).rss_bytes)
         except (Dead, OSError) as dead:
             reason = repr(dead)
         if reason or not self._is_well():
@@ -184,9 +202,7 @@ class Siege:
         deadline = time.monotonic() + SETTLE_S_MAX
         while True:
             now = holding(self._broker.pid)
-            if time.monotonic() > deadline or (
-                now.handles <= before.handles and now.sockets <= before.sockets
-            ):
+            if time.monotonic() > deadline or not now.excess(before):
                 return now
             time.sleep(0.2)
 

@@ -26,7 +26,7 @@ SILENT_S_MAX = 60
 CONNECT_S_MAX = 60
 REPLY_BYTES_MAX = 1 << 30
 # Frames that may have done what is found out later.
-REMEMBERED = 3_000
+REMEMBERED = 6_000
 
 MARK = 0x5EA1_0000
 _CORRELATION_AT, _CORRELATION_END = 4, 8
@@ -141,10 +141,12 @@ class _Lane:
             connection = self._connection = await self._connected()
             if self._opener:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(connection.begin([]).wait(), self._patience_s)
+                    async with asyncio.timeout(self._patience_s):
+                        await connection.begin([]).wait()
         told = connection.begin(sendings)
         try:
-            await asyncio.wait_for(told.wait(), self._patience_s)
+            async with asyncio.timeout(self._patience_s):
+                await told.wait()
             self.was_stuck = False
         except TimeoutError:
             self.was_stuck = True
@@ -160,8 +162,10 @@ class _Lane:
     async def _connected(self) -> "_Connection":
         loop = asyncio.get_running_loop()
         try:
-            connecting = loop.create_connection(lambda: _Connection(self._opener), *self._address)
-            _, connection = await asyncio.wait_for(connecting, CONNECT_S_MAX)
+            async with asyncio.timeout(CONNECT_S_MAX):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(self._opener), *self._address
+                )
         except OSError as error:
             raise Dead(f"the broker takes no connection: {error}") from error
         return connection

@@ -83,6 +83,7 @@ async def test_only_checking_makes_nothing() -> None:
         (more("orders", 2), 37, "Topic already has 2 partition(s)."),
         (more("orders", 1), 37, "currently has 2 partition(s); 1 would not be an increase."),
         (more("orders", -1), 37, "would not be an increase."),
+        (more("orders", 10_003), 44, "large number of partitions"),
         (more("orders", 2**31 - 1), 37, "100000"),
         (more("nowhere", 3), 3, None),
         (more("__consumer_offsets", 9), 17, "broker's own"),
@@ -108,6 +109,44 @@ async def test_what_cannot_be_is_refused_with_the_reason_and_hinders_no_other(
     assert (reason is None) == (message is None)
     assert (reason or "") in (message or "")
     assert replies["good"] == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("orders", "other", "taken"),
+    [(10_002, 1, (0, 37)), (10_002, 2, (0, 44)), (5_002, 5_001, (0, 0)), (10_003, 10_001, (44, 0))],
+)
+async def test_a_request_adds_ten_thousand_partitions_at_most(
+    orders: int, other: int, taken: tuple[int, int]
+) -> None:
+    async with serving() as running:
+        await running.create("orders", 2)
+        await running.create("other", 1)
+        wanted = more("orders", orders), more("other", other)
+        replies = await grow(running, *wanted, validate_only=True)
+    assert (replies["orders"][0], replies["other"][0]) == taken
+
+
+async def test_a_topic_that_is_just_being_made_has_the_same_bound() -> None:
+    async with serving() as running:
+        running.syncer.hold()
+        made = asyncio.ensure_future(running.broker.create_topic("orders", 2, {}))
+        await asyncio.sleep(0.05)
+        grown = asyncio.ensure_future(grow(running, more("orders", 10_003)))
+        await asyncio.sleep(0.05)
+        running.syncer.let_go()
+        await made
+        assert (await grown)["orders"][0] == ErrorCode.POLICY_VIOLATION
+        assert count_of(running, "orders") == 2
+
+
+async def test_a_topic_has_a_hundred_thousand_partitions_at_most() -> None:
+    async with serving() as running:
+        await running.broker.create_topic("orders", 99_999, {})
+        (most,) = (await grow(running, more("orders", 100_000))).values()
+        (beyond,) = (await grow(running, more("orders", 100_001))).values()
+    assert most == (0, None)
+    assert beyond[0] == ErrorCode.INVALID_PARTITIONS
+    assert "100000" in str(beyond[1])
 
 
 async def test_partitions_may_be_assigned_to_this_broker_by_hand() -> None:

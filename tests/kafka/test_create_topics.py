@@ -177,6 +177,13 @@ async def test_a_request_makes_ten_thousand_partitions_at_most(
     assert [result.error_code for result in results] == [code, code]
 
 
+async def test_a_topic_of_fewer_than_none_makes_no_room_for_another() -> None:
+    async with serving() as running:
+        wanted = topic("a", 10_001), topic("b", -10_000)
+        results = await create(running, *wanted, validate_only=True)
+    assert {result.error_code for result in results} == {ErrorCode.POLICY_VIOLATION}
+
+
 async def test_partitions_may_be_assigned_to_this_broker_by_hand() -> None:
     async with serving() as running:
         (result,) = await create(running, topic("orders", -1, -1, {1: [1], 0: [1], 2: [1]}))

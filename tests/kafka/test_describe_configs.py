@@ -167,3 +167,35 @@ async def test_one_refusal_hinders_no_other() -> None:
         ]
         response = await running.ask(DescribeConfigsRequest(resources=resources), 4)
     assert [result.error_code for result in response.results] == [ErrorCode.INVALID_REQUEST, 0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ([["segment.bytes"], ["preallocate"], ["segment.bytes", "no.such"]], 2),
+        ([["segment.bytes"], None], len(TOPIC_CONFIGS)),
+        ([[], ["segment.bytes"]], len(TOPIC_CONFIGS)),
+        ([None] * 1000, len(TOPIC_CONFIGS)),
+    ],
+)
+async def test_a_resource_that_is_named_often_is_told_of_once(
+    asked: Sequence[Sequence[str] | None], told: int
+) -> None:
+    resources = [
+        DescribeConfigsResource(
+            resource_type=TOPIC, resource_name="orders", configuration_keys=keys
+        )
+        for keys in asked
+    ]
+    async with serving() as running:
+        await create_orders(running)
+        response = await running.ask(DescribeConfigsRequest(resources=resources), 4)
+    (result,) = response.results
+    assert (result.error_code, len(result.configs)) == (0, told)
+
+
+@pytest.mark.parametrize("name", ["01", " 1", "+1", "\u0661"])
+async def test_a_broker_id_is_written_in_one_way_alone(name: str) -> None:
+    async with serving() as running:
+        result = await describe(running, BROKER, name)
+    assert result.error_code == ErrorCode.INVALID_REQUEST

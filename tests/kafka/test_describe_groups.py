@@ -59,3 +59,11 @@ async def test_everything_is_allowed_to_those_who_ask(asks: bool, operations: in
         found, missing = (await running.ask(request, 6)).groups
     assert found.authorized_operations == operations
     assert missing.authorized_operations == -(2**31)
+
+
+async def test_a_group_that_is_named_often_is_told_of_once() -> None:
+    async with serving() as running:
+        await (await WireMember.connect(running)).settle()
+        names = [GROUP, "unknown", *[GROUP, "unknown"] * 1000]
+        response = await running.ask(DescribeGroupsRequest(groups=names), 6)
+    assert [group.group_id for group in response.groups] == [GROUP, "unknown"]

@@ -74,6 +74,19 @@ async def test_only_what_is_asked_for_and_exists_comes() -> None:
     assert nothing.log_dir == "data"
 
 
+async def test_partitions_that_were_never_written_to_are_not_looked_for() -> None:
+    async with serving() as running:
+        await running.create("orders", 10_000)
+        await running.produce("orders", 1, partition=9_999)
+        calls_before = len(running.disk.trace)
+        result = await describe(running, None)
+        calls = running.disk.trace[calls_before:]
+    found = sizes(result)["orders"]
+    assert len(found) == 10_000
+    assert [index for index, size_bytes in found.items() if size_bytes] == [9_999]
+    assert 0 < len(calls) < 10
+
+
 async def test_a_disk_that_cannot_be_read_is_told() -> None:
     async with serving() as running:
         await running.create("orders")

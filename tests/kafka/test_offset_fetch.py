@@ -99,3 +99,37 @@ async def test_where_there_was_never_a_group_everything_is_minus_one() -> None:
     assert group.error_code == ErrorCode.NONE
     (partition,) = group.topics[0].partitions
     assert (partition.committed_offset, partition.error_code) == (-1, ErrorCode.NONE)
+
+
+@pytest.mark.parametrize("version", [7, 8, 10])
+async def test_what_is_named_often_is_told_of_once(version: int) -> None:
+    async with serving() as running:
+        topic_id = await with_offsets(running)
+        indexes = [1, *[0, 1] * 1000]
+        topic = OffsetFetchRequestTopics(
+            name="orders", topic_id=topic_id, partition_indexes=indexes
+        )
+        earlier = OffsetFetchRequestTopic(name="orders", partition_indexes=indexes)
+        asked = OffsetFetchRequestGroup(group_id=GROUP, topics=[topic] * 3)
+        request = OffsetFetchRequest(group_id=GROUP, topics=[earlier] * 3, groups=[asked] * 3)
+        response = await running.ask(request, version)
+    (told,) = response.groups if version >= 8 else [response]
+    (found,) = told.topics
+    assert [(p.partition_index, p.committed_offset) for p in found.partitions] == [(1, 7), (0, -1)]
+
+
+@pytest.mark.parametrize("is_all_first", [False, True])
+async def test_a_group_asked_for_everything_and_for_a_part_tells_everything(
+    is_all_first: bool,
+) -> None:
+    topic = OffsetFetchRequestTopics(name="orders", partition_indexes=[0])
+    groups = [
+        OffsetFetchRequestGroup(group_id=GROUP, topics=topics) for topics in ([topic], None, [])
+    ]
+    async with serving() as running:
+        await with_offsets(running)
+        asked = groups[::-1] if is_all_first else groups
+        response = await running.ask(OffsetFetchRequest(groups=asked), 9)
+    (group,) = response.groups
+    (told,) = group.topics
+    assert [(p.partition_index, p.committed_offset) for p in told.partitions] == [(1, 7)]

@@ -153,6 +153,32 @@ async def test_who_waits_for_no_reply_hears_of_a_failure_by_a_broken_connection(
         assert in_flight_bytes(running.listener) == 0
 
 
+@pytest.mark.parametrize(("topic_count", "partition_count"), [(1, 19_999), (20_000, 0)])
+async def test_more_partitions_than_may_be_in_a_request_close_the_connection(
+    topic_count: int, partition_count: int
+) -> None:
+    async with serving() as running:
+        await running.create("orders")
+        nothing = [PartitionProduceData(index=0, records=None)] * partition_count
+        nowhere = TopicProduceData(name="nowhere", partition_data=nothing)
+        request = producing(batch(b"k"))
+        request.topic_data = [*request.topic_data, *[nowhere] * topic_count]
+        client = await running.connect()
+        client.send(request, 9)
+        assert await client.is_cut_off()
+        taken = await produce(running, batch(b"k"))
+        assert in_flight_bytes(running.listener) == 0
+    assert taken.base_offset == 0
+
+
+async def test_as_many_partitions_as_may_be_in_a_request_are_answered() -> None:
+    async with serving() as running:
+        await running.create("orders")
+        request = producing(None, partitions=tuple(range(19_999)))
+        (topic,) = (await running.ask(request, 9)).responses
+    assert len(topic.partition_responses) == 19_999
+
+
 def in_flight_bytes(listener: Listener) -> int:
     """What the door believes to be answering still."""
     return listener._budget.bytes_in_flight

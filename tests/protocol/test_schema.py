@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from riverlog.protocol.codec import codec, decode, encode
+from riverlog.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from riverlog.protocol.messages.heartbeat import HeartbeatRequest
 from riverlog.protocol.messages.produce import (
     LeaderIdAndEpoch,
@@ -173,6 +174,26 @@ def test_records_are_not_copied_on_the_way_in_or_out() -> None:
     assert isinstance(read.batch, memoryview)
     assert read.batch.obj is data
     assert any(part is read.batch for part in codec(Probe, 1).encode(read))
+
+
+@pytest.mark.parametrize("count", [0, 256, 257, 1023, 5_000])
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_long_array_is_written_in_few_buffers(count: int, version: int) -> None:
+    journey = Journey(stops=[Stop(name=f"{n}", platform=n) for n in range(count)], old_seat=0)
+    parts = codec(Journey, version).encode(journey)
+    assert len(parts) < 256 * 5
+    assert decode(Journey, version, b"".join(parts)) == journey
+
+
+def test_records_in_a_long_array_are_not_copied_either() -> None:
+    batch = bytes(1000)
+    places = [
+        PartitionData(partition_index=n, high_watermark=0, aborted_transactions=None, records=batch)
+        for n in range(1_000)
+    ]
+    topic = FetchableTopicResponse(topic="orders", partitions=places)
+    parts = codec(FetchResponse, 12).encode(FetchResponse(responses=[topic]))
+    assert sum(part is batch for part in parts) == 1_000
 
 
 def test_a_packed_array_behaves_as_a_sequence() -> None:

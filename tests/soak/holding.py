@@ -40,7 +40,8 @@ def held(broker: BrokerProcess) -> Held:
             for line in log.read().decode().split("\n")[:-1]:
                 if line.startswith(MARK):
                     told = json.loads(line.removeprefix(MARK))
-                    return Held(*holding(broker.pid), **told)
+                    now = holding(broker.pid)
+                    return Held(now.rss_bytes, now.handles, now.sockets, **told)
         assert time.monotonic() < deadline, "the broker does not say what it holds"
         time.sleep(0.02)
 
@@ -50,7 +51,7 @@ def growing(moments: Sequence[Held]) -> list[str]:
     found = []
     for name in ("handles", "sockets", "tasks", "threads"):
         found += _grown(name, [getattr(moment, name) for moment in moments], COUNT_SLACK)
-    # Memory that was freed is kept for a while: it takes some loads until as much is kept as helps.
+    # It takes some loads until all code is loaded, and the pages of small objects are full.
     later = [moment.rss_bytes for moment in moments[len(moments) // 2 :]]
     found += _grown("rss_bytes", later, RSS_SLACK_BYTES)
     for kind in sorted({kind for moment in moments for kind in moment.objects}):

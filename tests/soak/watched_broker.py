@@ -15,6 +15,7 @@ from typing import Any
 
 from riverlog.cli.main import main
 from riverlog.kafka.connection import Connection
+from riverlog.runtime.memory import give_back_freed_memory
 
 MARK = "holding "
 TIGHT, LEAKING = "tight", "leaking"
@@ -30,6 +31,7 @@ class Trifle:
 def tell(*_: object) -> None:
     """One line on standard error: tasks, threads, and objects of our own by class."""
     gc.collect()
+    give_back_freed_memory()
     kinds = Counter(
         f"{type(held).__module__}.{type(held).__name__}"
         for held in gc.get_objects()

@@ -1,6 +1,6 @@
 """How much of the disk partitions take: looked up on the disk, out of the loop's way."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from riverlog.broker.topic_files import TopicFiles
@@ -13,7 +13,7 @@ PartitionKey = tuple[bytes, int]
 
 
 class Taken(NamedTuple):
-    """What was found: the room of the disk, and the sizes in bytes of partitions."""
+    """What was found: the room of the disk, and the sizes in bytes of partitions that have any."""
 
     space: DiskSpace
     sizes_bytes: dict[PartitionKey, int]
@@ -32,14 +32,20 @@ class DiskUse:
         self._files = TopicFiles(disk, root)
         self.root = root
 
-    async def measure(self, partitions: Iterable[PartitionKey]) -> Taken:
-        """The sizes of these partitions, by topic id and index; raises `OSError`."""
-        directories = {key: self._files.partition_directories(*key)[-1] for key in partitions}
+    async def measure(self, indexes_by_topic: Mapping[bytes, Iterable[int]]) -> Taken:
+        """The sizes of these partitions of topics by their ids; raises `OSError`.
+
+        What it costs follows what was written, not how many partitions there could be.
+        """
         found: list[Taken] = []
 
         def work() -> None:
-            sizes = {key: self._size(directory) for key, directory in directories.items()}
-            found.append(Taken(self._space(self.root), sizes))
+            sizes_bytes: dict[PartitionKey, int] = {}
+            for topic_id, indexes in indexes_by_topic.items():
+                for index in self._files.partitions(topic_id).intersection(indexes):
+                    directory = self._files.partition_directories(topic_id, index)[-1]
+                    sizes_bytes[topic_id, index] = self._size(directory)
+            found.append(Taken(self._space(self.root), sizes_bytes))
 
         await apart(self._syncer, work)
         return found[0]
@@ -48,7 +54,7 @@ class DiskUse:
         try:
             names = self._disk.list(directory)
         except FileNotFoundError:
-            return 0  # Nothing was written yet.
+            return 0  # It has been deleted since it was listed.
         return sum(self._file_size(f"{directory}/{n}") for n in names if n.endswith(LOG_SUFFIX))
 
     def _file_size(self, path: str) -> int:

@@ -78,9 +78,12 @@ class Metadata:
         """Durable when it returns; raises what `Topics.decide_add_partitions` and the log raise."""
         await self._record(self._decided.decide_add_partitions(name, partition_count))
 
-    def check_added(self, name: str, partition_count: int) -> None:
-        """Raises what `add_partitions` would raise for these, and changes nothing."""
+    def check_added(self, name: str, partition_count: int) -> int:
+        """How many more these are, or what `add_partitions` would raise; changes nothing."""
         self._decided.decide_add_partitions(name, partition_count)
+        topic = self._decided.by_name(name)
+        assert topic is not None, "or it could not grow"
+        return partition_count - topic.partition_count
 
     async def adopt_topic(self, topic: TopicCreated) -> None:
         """Takes back a topic whose files are there and whose fact was lost."""

@@ -35,17 +35,18 @@ class TopicChanges:
             name, lambda configs: changed(configs, changes, self._defaults), only_check
         )
 
-    async def add_partitions(self, name: str, count: int, *, only_check: bool = False) -> None:
-        """The topic has `count` partitions, more than before.
+    async def add_partitions(self, name: str, count: int, *, only_check: bool = False) -> int:
+        """The topic has `count` partitions, more than before; gives how many more.
 
-        Raises `InvalidPartitionCount`, or `InternalTopic` for one that the broker rests on.
+        A check does not wait: what is begun right after it is decided on the same grounds. Raises
+        `InvalidPartitionCount`, or `InternalTopic` for one that the broker rests on.
         """
         if name in INTERNAL_TOPICS:
             raise InternalTopic(f"topic '{name}' is the broker's own, and keeps its partitions")
-        if only_check:
-            self._metadata.check_added(name, count)
-        else:
+        added = self._metadata.check_added(name, count)
+        if not only_check:
             await self._metadata.add_partitions(name, count)
+        return added
 
     async def _configure(self, name: str, edit: Edit, only_check: bool) -> None:
         def checked(configs: Mapping[str, str]) -> Mapping[str, str]:

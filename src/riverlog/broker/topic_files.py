@@ -28,6 +28,14 @@ class TopicFiles:
         topic = f"{self._topics}/{topic_id.hex()}"
         return [self._root, self._topics, topic, f"{topic}/{index}"]
 
+    def partitions(self, topic_id: bytes) -> set[int]:
+        """The partitions of a topic that have a directory; others were never written to."""
+        try:
+            names = self._disk.list(f"{self._topics}/{topic_id.hex()}")
+        except FileNotFoundError:
+            return set()
+        return {int(name) for name in names if name.isdecimal()}
+
     def note(self, topic: TopicCreated) -> None:
         """Leaves a copy of the fact, durably; raises `OSError`."""
         directory = f"{self._topics}/{topic.topic_id.hex()}"

@@ -13,8 +13,11 @@ from riverlog.cli.setting_flags import add_flags, chosen_settings
 from riverlog.kafka.listener import CannotListen
 from riverlog.log.errors import StorageFailed
 from riverlog.runtime import logs
-from riverlog.runtime.memory import keep_freed_memory
+from riverlog.runtime.chance import SystemChance
+from riverlog.runtime.clock import SystemClock
+from riverlog.runtime.memory import give_back_when_quiet, keep_freed_memory
 from riverlog.runtime.open_files import allow_more_open_files
+from riverlog.runtime.tasks import Supervisor
 from riverlog.settings.sources import InvalidSetting
 from riverlog.stores.data_directory import NotADataDirectory, UnknownFormat
 from riverlog.stores.directory_lock import AlreadyInUse
@@ -89,10 +92,14 @@ async def _serve(app: App, options: argparse.Namespace) -> None:
         loop.add_signal_handler(number, stop)
     if options.until_stdin_closes:
         when_stdin_closes(stop)
+    clock = SystemClock()
+    tasks = Supervisor(clock, SystemChance())
     await app.open()
+    tasks.start("give memory back", lambda: give_back_when_quiet(clock))
     try:
         if options.print_bootstrap:
             print(app.address, flush=True)
         await told_to_stop.wait()
     finally:
+        await tasks.close()
         await app.close()

@@ -5,15 +5,26 @@ the version does not have is left out; a tagged field is written only when it di
 default, as Kafka does. A value that does not fit its type is our own mistake and raises.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from riverlog.protocol.decoding import FIXED
 from riverlog.protocol.schema import Field
 from riverlog.protocol.source import Compiled, Source
-from riverlog.protocol.wire import SMALL_UVARINTS, STRING_BYTES_MAX, Write, uvarint, write_tags
+from riverlog.protocol.wire import (
+    SMALL_UVARINTS,
+    STRING_BYTES_MAX,
+    Buffer,
+    Write,
+    uvarint,
+    write_tags,
+)
 
 Encode = Callable[[Any, Write], None]
+
+# A small buffer costs ten times its size until it is joined with others, and again meanwhile.
+_LONG = 256
+_JOINED_PARTS = 1024
 
 
 def compile_encoder(cls: Any, version: int, is_flexible: bool, compiled: Compiled) -> Encode:
@@ -40,7 +51,11 @@ class _Writing:
         self.compiled = compiled
         self.sink = "write"
         self.source = Source(
-            SMALL=SMALL_UVARINTS, uvarint=uvarint, write_tags=write_tags, text=_text
+            SMALL=SMALL_UVARINTS,
+            uvarint=uvarint,
+            write_tags=write_tags,
+            write_joined=_write_joined,
+            text=_text,
         )
         self.add = self.source.add
 
@@ -109,6 +124,11 @@ class _Writing:
         if isinstance(element, type):
             encode = compile_encoder(element, self.version, self.is_flexible, self.compiled)
             write_element = self.source.constant(encode)
+            if not _has_records(element):
+                self.add(f"{indent}if len(value) > {_LONG}:")
+                self.add(f"{indent}    write_joined(value, {write_element}, {self.sink})")
+                self.add(f"{indent}else:")
+                indent += "    "
             self.add(f"{indent}for element in value: {write_element}(element, {self.sink})")
             return
         self.add(f"{indent}for element in value:")
@@ -134,6 +154,25 @@ class _Writing:
         condition = "known or self.unknown_tags" if fields else "self.unknown_tags"
         self.add(f"    if {condition}: write_tags(write, {known}, self.unknown_tags)")
         self.add("    else: write(b'\\0')")
+
+
+def _write_joined(elements: Iterable[Any], encode: Encode, write: Write) -> None:
+    """Writes the elements of a long array in few buffers."""
+    parts: list[Buffer] = []
+    for element in elements:
+        encode(element, parts.append)
+        if len(parts) > _JOINED_PARTS:
+            write(b"".join(parts))
+            parts.clear()
+    write(b"".join(parts))
+
+
+def _has_records(cls: Any) -> bool:
+    """Whether records are somewhere in a struct: these are not to be copied."""
+    return any(
+        field.kind == "records" or (isinstance(field.of, type) and _has_records(field.of))
+        for field in cls.FIELDS
+    )
 
 
 def _text(value: str) -> bytes:

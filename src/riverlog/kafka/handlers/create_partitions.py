@@ -4,12 +4,15 @@
 * There is one broker: a manual assignment names it alone, once for each new partition.
 * The broker's own topics keep their number, on which it rests where they keep what; Kafka lets one
   change it.
+* One request adds 10,000 partitions at most, as with Kafka: a topic that would go beyond is refused
+  with POLICY_VIOLATION, where Kafka says UNKNOWN_SERVER_ERROR.
 * The timeout is not looked at: a reply comes as soon as the disk has answered.
 """
 
 import asyncio
 from collections import Counter
 
+from riverlog.broker.errors import PolicyViolation
 from riverlog.cluster.topics import NoSuchTopic
 from riverlog.kafka.apis import Context
 from riverlog.kafka.errors import (
@@ -27,6 +30,8 @@ from riverlog.protocol.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+ADDED_MAX = 10_000
+
 
 async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     topics = list(request.topics)
@@ -36,10 +41,11 @@ async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePa
         for name, count in mentions.items()
         if count > 1
     ]
+    room = _Room()
     # At the same time, so that all of them share the same syncs.
     results = await asyncio.gather(
         *(
-            _grow(topic, request.validate_only, context)
+            _grow(topic, request.validate_only, room, context)
             for topic in topics
             if mentions[topic.name] == 1
         )
@@ -47,14 +53,27 @@ async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePa
     return CreatePartitionsResponse(results=[*repeated, *results])
 
 
+class _Room:
+    """How many partitions a request may still add."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = ADDED_MAX
+
+    def take(self, count: int) -> None:
+        if count > self._left:
+            raise PolicyViolation("Excessively large number of partitions per request.")
+        self._left -= count
+
+
 async def _grow(
-    topic: CreatePartitionsTopic, only_check: bool, context: Context
+    topic: CreatePartitionsTopic, only_check: bool, room: _Room, context: Context
 ) -> CreatePartitionsTopicResult:
     broker = context.broker
     try:
-        await broker.changes.add_partitions(topic.name, topic.count, only_check=True)
+        added = await broker.changes.add_partitions(topic.name, topic.count, only_check=True)
         if topic.assignments is not None:
-            added = topic.count - broker.topic(topic.name).partition_count
             if len(topic.assignments) != added:
                 raise InvalidReplicaAssignment(
                     f"Attempted to add {added} additional partition(s), but only "
@@ -62,6 +81,7 @@ async def _grow(
                 )
             for assignment in topic.assignments:
                 check_replicas(list(assignment.broker_ids), broker.node_id)
+        room.take(added)
         if not only_check:
             await broker.changes.add_partitions(topic.name, topic.count)
     except ANSWERABLE as error:

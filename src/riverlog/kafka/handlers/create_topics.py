@@ -56,7 +56,7 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
         if count > 1
     ]
     topics = [topic for topic in asked if mentions[topic.name] == 1]
-    if sum(_wanted_count(topic, context) for topic in topics) > PARTITIONS_MAX:
+    if sum(max(_wanted_count(topic, context), 0) for topic in topics) > PARTITIONS_MAX:
         excess = PolicyViolation("Excessively large number of partitions per request.")
         return CreateTopicsResponse(
             topics=[*(_refused(topic.name, excess) for topic in topics), *repeated]

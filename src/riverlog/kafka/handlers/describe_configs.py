@@ -6,6 +6,8 @@
   none, as nothing is set that way.
 * CLIENT_METRICS and GROUP: none. Kafka's are settings of client telemetry and of the newer group
   protocols, which are not served here.
+* Who names a resource twice is told of it once, with the settings asked for in either place, where
+  Kafka repeats it: a reply is no larger than what there is to tell.
 * BROKER_LOGGER, and the kinds of resources that we do not have, are refused with INVALID_REQUEST,
   each on its own; Kafka refuses the whole request when it does not know one.
 """
@@ -30,7 +32,6 @@ from riverlog.kafka.errors import ANSWERABLE, InvalidRequest, code_of, message_o
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
@@ -39,37 +40,51 @@ from riverlog.protocol.messages.describe_configs import (
 
 
 def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    keys_by_resource: dict[tuple[int, str], set[str]] = {}
+    whole = set()
+    for one in request.resources:
+        resource = one.resource_type, one.resource_name
+        keys = keys_by_resource.setdefault(resource, set())
+        if one.configuration_keys:
+            keys.update(one.configuration_keys)
+        else:
+            whole.add(resource)
     return DescribeConfigsResponse(
-        results=[_describe(resource, request, context) for resource in request.resources]
+        results=[
+            _describe(resource, None if resource in whole else keys, request, context)
+            for resource, keys in keys_by_resource.items()
+        ]
     )
 
 
 def _describe(
-    resource: DescribeConfigsResource, request: DescribeConfigsRequest, context: Context
+    resource: tuple[int, str],
+    keys: set[str] | None,
+    request: DescribeConfigsRequest,
+    context: Context,
 ) -> DescribeConfigsResult:
+    """What is set there, or those of it that have these keys."""
+    kind, name = resource
     error_code, message, results = ErrorCode.NONE, "", []
     try:
-        is_read_only = resource.resource_type == BROKER
-        wanted = set(resource.configuration_keys or ())
         results = [
-            _result(config, is_read_only, request)
-            for config in _configs(resource, context)
-            if not wanted or config.name in wanted
+            _result(config, kind == BROKER, request)
+            for config in _configs(kind, name, context)
+            if keys is None or config.name in keys
         ]
     except ANSWERABLE as error:
         error_code, message = code_of(error), message_of(error)
     return DescribeConfigsResult(
         error_code=error_code,
         error_message=message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
+        resource_type=kind,
+        resource_name=name,
         configs=results,
     )
 
 
-def _configs(resource: DescribeConfigsResource, context: Context) -> Iterable[ConfigInEffect]:
-    broker, name = context.broker, resource.resource_name
-    kind = resource.resource_type
+def _configs(kind: int, name: str, context: Context) -> Iterable[ConfigInEffect]:
+    broker = context.broker
     if kind == TOPIC:
         check_name(name)
         return in_effect(broker.topic(name).configs, broker.defaults)
@@ -87,7 +102,7 @@ def _configs(resource: DescribeConfigsResource, context: Context) -> Iterable[Co
         if not name:
             raise InvalidRequest("A group or a metrics subscription has a name")
         return ()
-    raise InvalidRequest(f"Unknown resource type {resource.resource_type}")
+    raise InvalidRequest(f"Unknown resource type {kind}")
 
 
 def _check_broker_id(name: str, expected: str, context: Context) -> None:
@@ -95,8 +110,9 @@ def _check_broker_id(name: str, expected: str, context: Context) -> None:
         broker_id = int(name)
     except ValueError:
         raise InvalidRequest(f"Broker id must be an integer, but it is: {name}") from None
-    if broker_id != context.broker.node_id:
-        raise InvalidRequest(f"Unexpected broker id, expected {expected} but received {broker_id}")
+    # Written in one way alone: it could be told of once for each.
+    if broker_id != context.broker.node_id or name != str(broker_id):
+        raise InvalidRequest(f"Unexpected broker id, expected {expected} but received {name}")
 
 
 def _result(

@@ -1,5 +1,7 @@
 """DescribeGroups v0-6.
 
+* Who names a group twice is told of it once, where Kafka repeats it: a reply is no larger than what
+  is known of groups.
 * A group that nobody knows is Dead; v6 and later say GROUP_ID_NOT_FOUND too.
 * What members told each other, and their shares, are told of a stable group alone, as Kafka does.
 * Who asks for authorized operations (v3 and later) hears of all: there is no authorization yet.
@@ -23,7 +25,7 @@ _NOT_FOUND_FROM = 6
 
 
 def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
-    groups = [_describe(each, context) for each in request.groups]
+    groups = [_describe(each, context) for each in dict.fromkeys(request.groups)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:

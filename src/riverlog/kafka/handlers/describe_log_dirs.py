@@ -7,7 +7,7 @@
 * It has no copies to fall behind, nor any on their way elsewhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from riverlog.cluster.topics import TopicCreated
 from riverlog.kafka.apis import Context
@@ -24,9 +24,10 @@ from riverlog.protocol.messages.describe_log_dirs import (
 async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
     disk_use = context.broker.disk_use
     wanted = [(topic, indexes) for topic, indexes in _wanted(request, context) if indexes]
-    keys = [(topic.topic_id, index) for topic, indexes in wanted for index in indexes]
     try:
-        space, sizes_bytes = await disk_use.measure(keys)
+        space, sizes_bytes = await disk_use.measure(
+            {topic.topic_id: indexes for topic, indexes in wanted}
+        )
     except OSError as error:
         failed = DescribeLogDirsResult(error_code=code_of(error), log_dir=disk_use.root, topics=[])
         return DescribeLogDirsResponse(results=[failed])
@@ -36,7 +37,7 @@ async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeL
             partitions=[
                 DescribeLogDirsPartition(
                     partition_index=index,
-                    partition_size=sizes_bytes[topic.topic_id, index],
+                    partition_size=sizes_bytes.get((topic.topic_id, index), 0),
                     offset_lag=0,
                     is_future_key=False,
                 )
@@ -59,12 +60,12 @@ async def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeL
 
 def _wanted(
     request: DescribeLogDirsRequest, context: Context
-) -> Iterator[tuple[TopicCreated, list[int]]]:
+) -> Iterator[tuple[TopicCreated, Sequence[int]]]:
     """The topics asked for that exist, and which of their partitions."""
     topics = context.broker.topics
     if request.topics is None:
         for topic in topics:
-            yield topic, list(range(topic.partition_count))
+            yield topic, range(topic.partition_count)
         return
     indexes_by_name: dict[str, set[int]] = {}
     for asked in request.topics:

@@ -2,14 +2,16 @@
 
 * Only what is durable is told. A partition without an offset, also one of a group that nobody
   knows, is answered with -1 and no error.
+* Who names a group, a topic or a partition twice is told of it once: a reply is no larger than what
+  was committed.
 * v2 and later ask for all offsets of a group with null; v8 asks for several groups at once; v10
   names topics by id.
 * require_stable (v7) changes nothing: there are no transactions. The member that asks (v9) is not
   looked at, as for Kafka's classic groups. We never throttle.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping
+from itertools import chain, groupby
 from typing import TypeVar
 
 from riverlog.groups.errors import GroupError
@@ -21,6 +23,7 @@ from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -36,20 +39,21 @@ _BY_ID_FROM = 10
 _TOP_LEVEL_ERROR_FROM = 2
 
 Offsets = Mapping[Place, OffsetCommitted]
+# Partitions by the name and the id of their topic, each once, in the order of asking.
+Asked = dict[tuple[str, bytes], dict[int, None]]
 
 
 def handle(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
     if context.version >= _GROUPS_FROM:
-        return OffsetFetchResponse(groups=[_group(each, context) for each in request.groups])
-    asked: Iterable[tuple[str, Sequence[int]]] | None = None
-    if request.topics is not None:
-        asked = [(topic.name, list(topic.partition_indexes)) for topic in request.topics]
+        asked = _by_group(request.groups)
+        return OffsetFetchResponse(groups=[_group(*each, context) for each in asked.items()])
     code = ErrorCode.NONE
     offsets: Offsets = {}
     try:
         offsets = context.broker.coordinator.offsets(request.group_id)
     except GroupError as error:
         code = code_of(error)
+    topics = _all(offsets) if request.topics is None else _once(request.topics)
     return OffsetFetchResponse(
         error_code=code,
         topics=[
@@ -60,36 +64,53 @@ def handle(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse
                     for index in indexes
                 ],
             )
-            for name, indexes in (_all(offsets) if asked is None else asked)
+            for (name, _), indexes in topics.items()
         ],
     )
 
 
-def _group(asked: OffsetFetchRequestGroup, context: Context) -> OffsetFetchResponseGroup:
+def _by_group(groups: Iterable[OffsetFetchRequestGroup]) -> dict[str, Asked | None]:
+    """What is asked of each group; None for all there is."""
+    topics_by_group: dict[str, list[Iterable[OffsetFetchRequestTopics]]] = {}
+    whole = set()
+    for group in groups:
+        topics = topics_by_group.setdefault(group.group_id, [])
+        if group.topics is None:
+            whole.add(group.group_id)
+        else:
+            topics.append(group.topics)
+    return {
+        group_id: None if group_id in whole else _once(chain.from_iterable(topics))
+        for group_id, topics in topics_by_group.items()
+    }
+
+
+def _group(group_id: str, asked: Asked | None, context: Context) -> OffsetFetchResponseGroup:
     try:
-        offsets = context.broker.coordinator.offsets(asked.group_id)
+        offsets = context.broker.coordinator.offsets(group_id)
     except GroupError as error:
-        return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=code_of(error))
-    if asked.topics is None:
-        topics = [
-            OffsetFetchRequestTopics(name=name, partition_indexes=indexes)
-            for name, indexes in _all(offsets)
-        ]
-    else:
-        topics = list(asked.topics)
-    found = [_topic(topic, asked.topics is None, offsets, context) for topic in topics]
+        return OffsetFetchResponseGroup(group_id=group_id, error_code=code_of(error))
+    topics = _all(offsets) if asked is None else asked
+    found = [
+        _topic(name, topic_id, indexes, asked is None, offsets, context)
+        for (name, topic_id), indexes in topics.items()
+    ]
     return OffsetFetchResponseGroup(
-        group_id=asked.group_id, topics=[topic for topic in found if topic is not None]
+        group_id=group_id, topics=[topic for topic in found if topic is not None]
     )
 
 
 def _topic(
-    asked: OffsetFetchRequestTopics, is_all: bool, offsets: Offsets, context: Context
+    name: str,
+    topic_id: bytes,
+    indexes: Iterable[int],
+    is_all: bool,
+    offsets: Offsets,
+    context: Context,
 ) -> OffsetFetchResponseTopics | None:
     """None for a topic without an id, which v10 has no way to tell of."""
     topics = context.broker.topics
     code = ErrorCode.NONE
-    name, topic_id = asked.name, asked.topic_id
     if context.version >= _BY_ID_FROM:
         topic = topics.by_name(name) if is_all else topics.by_id(topic_id)
         if topic is not None:
@@ -97,7 +118,7 @@ def _topic(
         elif is_all:
             return None
         else:
-            code, topic_id = ErrorCode.UNKNOWN_TOPIC_ID, asked.topic_id
+            code = ErrorCode.UNKNOWN_TOPIC_ID
     else:
         topic_id = ZERO_UUID
     return OffsetFetchResponseTopics(
@@ -105,16 +126,25 @@ def _topic(
         topic_id=topic_id,
         partitions=[
             _partition(OffsetFetchResponsePartitions, name, index, offsets, code)
-            for index in asked.partition_indexes
+            for index in indexes
         ],
     )
 
 
-def _all(offsets: Offsets) -> list[tuple[str, Sequence[int]]]:
-    return [
-        (name, [index for _, index in places])
+def _all(offsets: Offsets) -> Asked:
+    return {
+        (name, ZERO_UUID): dict.fromkeys(index for _, index in places)
         for name, places in groupby(sorted(offsets), key=lambda place: place[0])
-    ]
+    }
+
+
+def _once(topics: Iterable[OffsetFetchRequestTopic | OffsetFetchRequestTopics]) -> Asked:
+    found: Asked = {}
+    for topic in topics:
+        topic_id = topic.topic_id if isinstance(topic, OffsetFetchRequestTopics) else ZERO_UUID
+        indexes = found.setdefault((topic.name, topic_id), {})
+        indexes.update(dict.fromkeys(topic.partition_indexes))
+    return found
 
 
 _NONE = OffsetCommitted("", -1, -1, -1, "", -1)

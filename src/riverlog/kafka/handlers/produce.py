@@ -3,6 +3,8 @@
 * v0-2 are advertised and not served: librdkafka asks for v0 before it compresses. v13 names topics
   by id.
 * zstd is taken from v7 on, UNSUPPORTED_COMPRESSION_TYPE before: who speaks v6 cannot read it.
+* A request for more than 20,000 partitions closes the connection: its reply, and what it takes to
+  make it, would be many times as large as the request. Kafka knows no such bound.
 * acks=0 gets no reply, and a broken connection if anything was refused; acks=1 one when the
   operating system has the bytes; acks=-1 one when they are durable. Whatever was asked for,
   everything is synced at once.
@@ -40,13 +42,15 @@ from riverlog.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from riverlog.protocol.wire import Buffer
+from riverlog.protocol.wire import Buffer, WireError
 from riverlog.records.batch import read_header
 from riverlog.records.compression import Codec
 from riverlog.records.errors import BatchError, InvalidRecord
 
 TOPIC_IDS_FROM = 13
 ZSTD_FROM = 7
+# More than a client can have batches for in a megabyte.
+PARTITIONS_MAX = 20_000
 
 _ALL = -1
 _ACKS = (-1, 0, 1)
@@ -63,6 +67,7 @@ Unopened = tuple[PartitionProduceResponse, Partition, Buffer]
 
 
 def handle(request: ProduceRequest, context: Context) -> Answer:
+    _check_count(request)
     unsafe: list[Unsafe] = []
     unopened: list[Unopened] = []
     topics = []
@@ -89,6 +94,15 @@ def handle(request: ProduceRequest, context: Context) -> Answer:
             raise HangUp
         return None
     return later or response
+
+
+def _check_count(request: ProduceRequest) -> None:
+    """Before anything is appended: who is cut off must not have written."""
+    count = 0
+    for topic_data in request.topic_data:
+        count += 1 + len(topic_data.partition_data)
+        if count > PARTITIONS_MAX:
+            raise WireError(f"more than {PARTITIONS_MAX} topics and partitions to produce to")
 
 
 def refused(

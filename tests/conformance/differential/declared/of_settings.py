@@ -18,6 +18,19 @@ _SHOWING_SETTINGS = (
 SETTINGS = (
     *(
         Difference(
+            ("settings are asked for twice",),
+            field,
+            kafka,
+            riverlog,
+            "what is named twice is told once: a reply is no larger than what there is to tell",
+        )
+        for field, kafka, riverlog in (
+            ("results", PRESENT, ABSENT),
+            ("results.configs", ABSENT, PRESENT),
+        )
+    ),
+    *(
+        Difference(
             scripts,
             field,
             ABSENT,

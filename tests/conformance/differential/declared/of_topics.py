@@ -1,4 +1,4 @@
-"""Differences in what concerns topics: CreateTopics, DeleteTopics, Metadata."""
+"""Differences in what concerns topics: CreateTopics, CreatePartitions, DeleteTopics, Metadata."""
 
 from riverlog.protocol.schema import Versions
 from tests.conformance.differential.differences import Difference
@@ -16,6 +16,20 @@ TOPICS = (
         "an id",
         _ZERO_ID,
         "a topic that is not made has no id, where Kafka makes one up",
+    ),
+    *(
+        Difference(
+            ("partitions are added",),
+            field,
+            kafka,
+            riverlog,
+            "too many partitions for one request are told as such, Kafka fails without a word",
+            steps=("10,001 more",),
+        )
+        for field, kafka, riverlog in (
+            ("results.error_code", "UNKNOWN_SERVER_ERROR", "POLICY_VIOLATION"),
+            ("results.error_message", None, "a text"),
+        )
     ),
     Difference(
         ("topics end",),

@@ -53,6 +53,8 @@ def partitions_are_added(talk: Conversation) -> None:
     ask("fewer", 1)
     ask("none", 0)
     ask("negative", -1)
+    ask("10,000 more", 10_002, validate_only=True)
+    ask("10,001 more", 10_003, validate_only=True)
     ask("one more", 3)
     talk.await_topic(topic.name, range(3))
     ask("one more, assigned", 4, [[1]])

@@ -123,6 +123,16 @@ def committed_offsets_are_told(talk: Conversation) -> None:
     talk.ask("no group", committed("", topic, 0))
 
 
+@script(ApiKey.OFFSET_FETCH)
+def offsets_are_asked_for_twice(talk: Conversation) -> None:
+    topic, group = talk.topic(partitions=3), talk.name("group")
+    with_offsets(talk, group, topic)
+    talk.ask("a partition", committed(group, topic, 1, 0, 1))
+    if talk.version >= 8:
+        twice = [*committed(group, topic, 0).groups, *committed(group, topic, 1).groups]
+        talk.ask("a group", OffsetFetchRequest(groups=twice))
+
+
 @script(ApiKey.OFFSET_DELETE)
 def committed_offsets_are_deleted(talk: Conversation) -> None:
     topic, group = talk.topic(partitions=2), talk.name("group")
@@ -159,6 +169,14 @@ def groups_are_described(talk: Conversation) -> None:
     if talk.version >= 3:
         ask("operations", group, operations=True)
         ask("operations on nothing", talk.name("unknown"), operations=True)
+
+
+@script(ApiKey.DESCRIBE_GROUPS)
+def a_group_is_described_twice(talk: Conversation) -> None:
+    group = talk.name("group")
+    first = joined(talk, group)
+    talk.ask("twice", DescribeGroupsRequest(groups=[group, group]))
+    talk.look(leave(group, (first.member_id, None)), 3)
 
 
 @script(ApiKey.LIST_GROUPS)

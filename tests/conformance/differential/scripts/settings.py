@@ -72,6 +72,14 @@ def every_setting_of_a_topic(talk: Conversation) -> None:
 
 
 @script(ApiKey.DESCRIBE_CONFIGS)
+def settings_are_asked_for_twice(talk: Conversation) -> None:
+    topic = talk.topic()
+    (one,) = describe(TOPIC, topic.name, ["retention.ms"]).resources
+    (other,) = describe(TOPIC, topic.name, ["cleanup.policy"]).resources
+    talk.ask("twice", DescribeConfigsRequest(resources=[one, other]))
+
+
+@script(ApiKey.DESCRIBE_CONFIGS)
 def some_settings_of_a_topic(talk: Conversation) -> None:
     topic = talk.topic(configs={"retention.ms": "60000"})
     talk.ask("set", describe(TOPIC, topic.name, ["retention.ms"], synonyms=True))
