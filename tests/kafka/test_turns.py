@@ -4,8 +4,10 @@ import asyncio
 
 from riverlog.kafka.turns import (
     ABOUT_S,
+    BRIEF_S,
     HEAVY_BYTES,
     LONE_SLICE_S,
+    LONG_OPENING_S,
     REST_FACTOR,
     REST_S_MAX,
     SLICE_S,
@@ -13,6 +15,7 @@ from riverlog.kafka.turns import (
     Turns,
     is_heavy,
 )
+from riverlog.runtime.turns import is_last_of_turn
 
 METADATA, FETCH, PRODUCE = b"\0\3", b"\0\1", b"\0\0"
 LARGE = bytes(HEAVY_BYTES)
@@ -51,6 +54,30 @@ def test_heavy_requests_of_whoever_is_alone_do_not_rest() -> None:
     assert turns.rest_s(100) <= 0
 
 
+def test_opening_rests_after_what_took_long_if_somebody_asks_for_small_things() -> None:
+    turns = Turns()
+    assert turns.opening_rest_s(1, 100) == 0
+    turns.note_brief(100, is_small=False)
+    assert turns.opening_rest_s(1, 100) == 0
+    turns.note_brief(100)
+    assert turns.opening_rest_s(LONG_OPENING_S, 100) == LONG_OPENING_S * REST_FACTOR
+    assert turns.opening_rest_s(LONG_OPENING_S / 2, 100) == 0
+    assert turns.opening_rest_s(1_000, 100) == REST_S_MAX
+    assert turns.opening_rest_s(1, 100.1 + BRIEF_S) == 0
+
+
+async def test_a_large_batch_is_nothing_small_that_somebody_waits_for() -> None:
+    turns = Turns()
+    loop = asyncio.get_running_loop()
+    alice = Pace(turns, loop, lambda: None)
+    alice.begin()
+    alice.started(PRODUCE + LARGE, 10)
+    assert turns.wants_brief_replies(loop.time())
+    assert turns.opening_rest_s(1, loop.time()) == 0
+    alice.started(PRODUCE, 10)
+    assert turns.opening_rest_s(1, loop.time()) > 0
+
+
 def test_large_requests_and_replies_are_heavy_but_for_records() -> None:
     assert is_heavy(METADATA + LARGE)
     assert is_heavy(METADATA, reply_bytes=HEAVY_BYTES + 1)
@@ -73,8 +100,11 @@ async def test_a_turn_that_is_over_goes_on_after_the_others() -> None:
     assert not alice.may_start(METADATA)
     assert not alice.may_start(METADATA)
     assert went_on == []
+    loop.call_soon(went_on.append, "bob")
+    assert is_last_of_turn(loop, own=1), "no commit waits for her"
     await asyncio.sleep(0)
-    assert went_on == ["alice"]
+    await asyncio.sleep(0)
+    assert went_on == ["bob", "alice"]
 
 
 async def test_a_heavy_request_waits_until_the_rest_is_over_and_a_light_one_does_not() -> None:

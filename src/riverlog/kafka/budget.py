@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from riverlog.config import DoorLimits
 from riverlog.kafka.door_log import DoorLog
+from riverlog.kafka.sending import Pieces
 from riverlog.kafka.turns import Turns
 from riverlog.kafka.unread_replies import UnreadReplies
 from riverlog.runtime.logs import get
@@ -28,7 +29,7 @@ class Budget:
 
     __slots__ = (
         "_by_host", "_limits", "_waiting", "bytes_held", "bytes_in_flight", "connections", "log",
-        "turns", "unread",
+        "pieces", "turns", "unread",
     )  # fmt: skip
 
     def __init__(self, limits: DoorLimits) -> None:
@@ -39,6 +40,7 @@ class Budget:
         self.bytes_held = 0
         self.log = DoorLog(log)
         self.turns = Turns()
+        self.pieces = Pieces(self._wants_brief_replies, _now_s)
         self.unread = UnreadReplies(limits.unread_replies_bytes_max)
         self._by_host: Counter[str] = Counter()
 
@@ -66,9 +68,16 @@ class Budget:
 
     def fetch_bytes_max(self) -> int:
         """How large the reply to a Fetch may be now."""
-        if self.turns.wants_brief_replies(asyncio.get_running_loop().time()):
+        if self._wants_brief_replies():
             return min(BRIEF_FETCH_BYTES_MAX, self._limits.fetch_bytes_max)
         return min(self.unread.room_bytes // _PART_OF_ROOM, self._limits.fetch_bytes_max)
+
+    def _wants_brief_replies(self) -> bool:
+        return self.turns.wants_brief_replies(_now_s())
+
+    def opening_rest_s(self, took_s: float) -> float:
+        """How long to rest after a batch that took so long to open."""
+        return self.turns.opening_rest_s(took_s, _now_s())
 
     @property
     def holds_too_much(self) -> bool:
@@ -86,3 +95,7 @@ class Budget:
     def when_there_is_room(self, callback: Callable[[], None]) -> None:
         """Calls back once, when `is_exhausted` has ended."""
         self._waiting.append(callback)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -8,6 +8,8 @@ after each of them all such requests rest for a while. Neither matters to whoeve
 import asyncio
 from collections.abc import Callable
 
+from riverlog.runtime.turns import call_patiently
+
 # A part of what a small durable write takes: it waits for another's slice twice or three times.
 SLICE_S = 0.000_1
 # A slice while nobody else is about: whoever comes then waits no longer than a person notices.
@@ -23,6 +25,8 @@ HEAVY_BYTES = 16 << 10
 # hundred of their own requests delayed.
 REST_FACTOR = 15
 REST_S_MAX = 5.0
+# What opens sooner is hardly noticed, and what most producers send does.
+LONG_OPENING_S = 0.001
 
 _PRODUCE, _FETCH = b"\0\0", b"\0\1"
 
@@ -30,13 +34,13 @@ _PRODUCE, _FETCH = b"\0\0", b"\0\1"
 class Turns:
     """What all connections of a listener share of the loop's time; it belongs to one loop."""
 
-    __slots__ = ("_brief_seen_s", "_holder", "_others_seen_s", "_rest_ends_s")
+    __slots__ = ("_brief_seen_s", "_holder", "_others_seen_s", "_rest_ends_s", "_small_seen_s")
 
     def __init__(self) -> None:
         self._holder: object = None
         self._others_seen_s = float("-inf")
         self._rest_ends_s = float("-inf")
-        self._brief_seen_s = float("-inf")
+        self._brief_seen_s = self._small_seen_s = float("-inf")
 
     def begin(self, holder: object, now_s: float) -> float:
         """Notes who has the loop now; gives the time at which it is to let others have it."""
@@ -50,9 +54,14 @@ class Turns:
         """Whether more than one connection has been asking lately."""
         return now_s - self._others_seen_s < ABOUT_S
 
-    def note_brief(self, now_s: float) -> None:
-        """Somebody has asked for something other than records, and waits for a brief answer."""
+    def note_brief(self, now_s: float, *, is_small: bool = True) -> None:
+        """Somebody has asked for something other than records, and waits for a brief answer.
+
+        What is asked for in few bytes can be had soon, and whoever asks knows.
+        """
         self._brief_seen_s = now_s
+        if is_small:
+            self._small_seen_s = now_s
 
     def wants_brief_replies(self, now_s: float) -> bool:
         """Whether somebody keeps asking for such things: records come in small replies then."""
@@ -62,6 +71,13 @@ class Turns:
         """A heavy request has been answered; if others were about before it, the next ones rest."""
         if self.is_shared(now_s - took_s):
             self._rest_ends_s = now_s + min(took_s * REST_FACTOR, REST_S_MAX)
+
+    def opening_rest_s(self, took_s: float, now_s: float) -> float:
+        """How long to rest after a batch that took so long to open, if anybody keeps asking for
+        small things meanwhile."""
+        if took_s < LONG_OPENING_S or now_s - self._small_seen_s >= BRIEF_S:
+            return 0.0
+        return min(took_s * REST_FACTOR, REST_S_MAX)
 
     def rest_s(self, now_s: float) -> float:
         """How long heavy requests still have to wait; not above 0 when they may begin."""
@@ -102,14 +118,14 @@ class Pace:
             if delay_s > 0:
                 self._loop.call_later(delay_s, self._end_wait)
             else:
-                self._loop.call_soon(self._end_wait)
+                call_patiently(self._loop, self._end_wait)
         return False
 
     def started(self, frame: bytes, reply_bytes: int) -> None:
         """A request was started, and so much of a reply was made."""
         began_s, self._now_s = self._now_s, self._loop.time()
         if not frame.startswith(_FETCH):
-            self._turns.note_brief(self._now_s)
+            self._turns.note_brief(self._now_s, is_small=len(frame) <= HEAVY_BYTES)
         self._was_heavy = is_heavy(frame, reply_bytes)
         if self._was_heavy:
             self._turns.note_heavy(self._now_s - began_s, self._now_s)

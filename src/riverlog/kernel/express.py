@@ -99,6 +99,8 @@ class NativeExpress:
             raise MemoryError
         self._room = (c_uint8 * _ROOM_BYTES)()
         self._groups = (c_int64 * (_GROUP_FIELDS * _EVENTS_MAX))()
+        self._groups_at = ctypes.addressof(self._groups)
+        self._marks = (c_int64 * (3 * (_ROOM_BYTES // _MARK_BYTES + 1)))()
         self._group_values = memoryview(self._groups).cast("B").cast("q")
         self._backs = (c_int64 * (_BACK_FIELDS * _EVENTS_MAX))()
         self._back_values = memoryview(self._backs).cast("B").cast("q")
@@ -190,9 +192,10 @@ class NativeExpress:
         """The batches of a group at their place in the log, and marks: position, base offset and
         the largest time before it of a batch every few KiB."""
         data = bytearray(group.size_bytes)
-        into = (c_uint8 * group.size_bytes).from_buffer(data)
-        marks = (c_int64 * (3 * (group.size_bytes // _MARK_BYTES + 1)))()
-        described = ctypes.addressof(self._groups) + group.position * _GROUP_FIELDS * 8
+        # An array of its size would be a type of its own, which takes longer to make than all this.
+        into = ctypes.byref(c_uint8.from_buffer(data))
+        marks = self._marks
+        described = self._groups_at + group.position * _GROUP_FIELDS * 8
         count = self._fill(self._x, described, into, base_offset, leader_epoch, marks)
         return data, [(marks[n], marks[n + 1], marks[n + 2]) for n in range(0, 3 * count, 3)]
 

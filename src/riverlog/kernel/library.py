@@ -100,6 +100,9 @@ def library() -> ctypes.CDLL | None:
     loaded.riverlog_decode.argtypes = [
         POINTER(Batch), c_int64, POINTER(Columns), POINTER(c_int64),
     ]  # fmt: skip
+    loaded.riverlog_keyless.argtypes = [
+        POINTER(Batch), POINTER(c_int32), c_int64, POINTER(c_int64),
+    ]  # fmt: skip
     for function in (loaded.riverlog_crc32c, loaded.riverlog_crc32c_portable):
         function.argtypes = [POINTER(c_uint8), c_int64]
         function.restype = c_uint32

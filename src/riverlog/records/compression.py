@@ -85,6 +85,8 @@ _LZ4_LEVEL = 0
 
 _FIRST_CAPACITY = 64 * 1024
 _GROWTH = 4
+# Memory that is mapped is not there before it is written to: no need to begin with little.
+_MAPPED_CAPACITY = 4 << 20
 # How Rust's standard library says that a fixed buffer is full.
 _OUTPUT_FULL = "failed to write whole buffer"
 
@@ -93,8 +95,11 @@ def _inflate(
     into: Callable[[Buffer, Room], int], data: Buffer, size_max: int, mapped_bytes_min: int
 ) -> Buffer:
     """Tries buffers of growing size, so that what is allocated follows what comes out."""
-    capacity = min(size_max, max(_FIRST_CAPACITY, _GROWTH * len(data)))
+    capacity = max(_FIRST_CAPACITY, _GROWTH * len(data))
     while True:
+        if capacity >= mapped_bytes_min:
+            capacity = max(capacity, _MAPPED_CAPACITY)
+        capacity = min(capacity, size_max)
         output = room_of(capacity, mapped_bytes_min)
         try:
             size = into(data, output)
@@ -103,7 +108,7 @@ def _inflate(
                 raise
             if capacity >= size_max:
                 raise _too_large(size_max) from error
-            capacity = min(size_max, capacity * _GROWTH)
+            capacity *= _GROWTH
             # Freed before the next is made: the two together would pass the promised bound.
             del output
         else:

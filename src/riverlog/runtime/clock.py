@@ -35,3 +35,8 @@ class SystemClock:
 
     async def sleep_ms(self, duration_ms: int) -> None:
         await asyncio.sleep(duration_ms / 1000)
+
+
+def worked_s() -> float:
+    """How long the calling thread has been at work: two calls tell what came in between."""
+    return time.thread_time()
