@@ -13,8 +13,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ATTACH_S_MAX = 10
-CALLS = "fsync,fdatasync,sync_file_range,msync"
-_CALL = re.compile(r"\b(?:fsync|fdatasync|sync_file_range|msync)\(")
+CALLS = "fsync,fdatasync,msync"
+_CALL = re.compile(r"\b(?:fsync|fdatasync|msync)\(")
 
 
 @dataclass(frozen=True, slots=True)

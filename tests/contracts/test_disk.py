@@ -126,6 +126,17 @@ def test_sync_changes_nothing_that_reads_see(ground: Ground) -> None:
     assert ground.names() == ["a"]
 
 
+def test_writing_out_changes_nothing_that_reads_see_and_raises_nothing(ground: Ground) -> None:
+    with opened(ground.disk.create(ground.at("a"))) as file:
+        file.write_out()
+        file.write(0, b"abc")
+        file.write_out()
+        file.write(1, b"x")
+        file.sync()
+        assert file.read(0, 9) == b"axc"
+    file.write_out()
+
+
 def test_a_closed_file_refuses_and_closing_twice_is_harmless(ground: Ground) -> None:
     file = ground.disk.create(ground.at("a"))
     file.close()

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from riverlog.log.commit import GroupCommit
 from riverlog.stores.syncer import InlineSyncer, Job, Outcome
 from tests.log.held_syncer import HeldSyncer
@@ -121,3 +123,47 @@ async def test_a_partition_may_write_while_a_round_begins() -> None:
     commit.request(Counted(on_begin=lambda: commit.request(other)))
     await asyncio.wait_for(commit.idle(), 1)
     assert other.synced == 1
+
+
+async def test_a_round_begun_in_a_quiet_turn_leaves_nothing_to_do_behind() -> None:
+    commit, partition = GroupCommit(InlineSyncer()), Counted()
+    noted: list[str] = []
+    commit.before_telling.append(lambda: noted.append(f"before {partition.outcomes}"))
+    commit.after_round.append(lambda: noted.append(f"after {partition.outcomes}"))
+    commit.gather()
+    commit.request(partition)
+    assert partition.synced == 0
+    commit.begin_if_quiet()
+    assert partition.synced == 1
+    assert noted == ["before []", "after [None]"]
+    assert not asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # asyncio's own
+
+
+async def test_what_was_gathered_in_a_busy_turn_waits_for_the_others_in_it() -> None:
+    commit, partition, other = GroupCommit(InlineSyncer()), Counted(), Counted()
+    asyncio.get_running_loop().call_soon(lambda: commit.request(other))
+    commit.gather()
+    commit.request(partition)
+    commit.begin_if_quiet()
+    assert partition.synced == 0
+    await asyncio.wait_for(commit.idle(), 1)
+    assert (partition.synced, other.synced) == (1, 1)
+    assert (partition.begun, other.begun) == (1, 1)
+
+
+async def test_one_who_fails_when_told_does_not_keep_others_from_their_replies() -> None:
+    class Failing(Counted):
+        def begin_sync(self) -> tuple[Job, Callable[[Outcome], None]]:
+            return super().begin_sync()[0], lambda _outcome: self.failed()
+
+        def failed(self) -> None:
+            raise ZeroDivisionError
+
+    commit = GroupCommit(InlineSyncer())
+    noted: list[str] = []
+    commit.after_round.append(lambda: noted.append("after"))
+    commit.gather()
+    commit.request(Failing())
+    with pytest.raises(ZeroDivisionError):
+        commit.begin_if_quiet()
+    assert noted == ["after"]

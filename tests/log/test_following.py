@@ -1,5 +1,6 @@
 """Whoever follows a log closely is given what came last, and the same as anybody else."""
 
+from itertools import accumulate
 from random import Random
 
 import pytest
@@ -12,7 +13,7 @@ from riverlog.log.settings import LogSettings
 from riverlog.records.batch import split
 from riverlog.testing.simulated_disk import Effect, Fault, Op, SimulatedDisk
 from riverlog.testing.virtual_loop import run
-from tests.log.logs import DIRECTORY, append, batch_of, open_log, records_in, write
+from tests.log.logs import DIRECTORY, append, batch_of, open_log, records_in, send, write
 
 
 def followed(log: Partition, offset: int) -> list[bytes | None]:
@@ -71,3 +72,23 @@ def test_any_follower_is_given_what_a_list_would_give(
             ends.append(log.high_watermark)
 
     run(follow())
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, 50, 900, 3_000, 5_000, 9_000]), min_size=1, max_size=30),
+    st.integers(0, 30_000),
+    st.data(),
+)
+def test_as_many_batches_come_as_fit(sizes: list[int], bytes_max: int, data: st.DataObject) -> None:
+    async def ask() -> None:
+        log = open_log(SimulatedDisk(Random(0)))
+        batches = [batch_of(bytes(size)) for size in sizes]
+        for batch in batches:
+            await send(log, batch)
+        offset = data.draw(st.integers(0, len(batches) - 1), label="offset")
+        ends = list(accumulate(map(len, batches[offset:])))
+        fitting = [end for end in ends if end <= bytes_max]
+        assert len(log.read(offset, bytes_max)) == (fitting or ends)[-1 if fitting else 0]
+
+    run(ask())

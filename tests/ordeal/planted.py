@@ -89,6 +89,9 @@ def _leave_unsynced(is_meant: Callable[[str], bool]) -> None:
     open_file, create_file = OsDisk.open, OsDisk.create
 
     class Unsynced(OsFile):
+        def write_out(self) -> None:
+            pass
+
         def sync(self) -> None:
             pass
 

@@ -288,13 +288,18 @@ class Broker:
             return None
         return partition.append_all(batches, now_ms)
 
+    def gather(self) -> None:
+        """Leaves it to `commit_soon`, which is to follow in this callback, to make durable."""
+        self._shared.commit.gather()
+
     def commit_soon(self) -> None:
         """Begins to make durable what was appended, unless more may come in this turn."""
         self._shared.commit.begin_if_quiet()
 
-    def on_committed(self, callback: Callable[[], None]) -> None:
-        """Calls back after every group commit, when those who waited for it have been told."""
-        self._shared.commit.after_round.append(callback)
+    def on_committed(self, before: Callable[[], None], after: Callable[[], None]) -> None:
+        """Calls back with every group commit, before and after those who waited for it are told."""
+        self._shared.commit.before_telling.append(before)
+        self._shared.commit.after_round.append(after)
 
     async def new_producer_id(self) -> int:
         """An id that no producer was ever given."""
@@ -322,6 +327,7 @@ class Broker:
             # Catching up may have asked for another round, and that one for more.
             await self._shared.commit.idle()
         self._copies.close()
+        self.opening.close()
         self._world.syncer.close()
         for partition in self._partitions.values():
             partition.close()

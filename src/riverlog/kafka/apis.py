@@ -1,6 +1,7 @@
 """The one table of what this door serves: API key, versions, handler."""
 
 from collections.abc import Callable, Coroutine
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -117,7 +118,13 @@ def served() -> Apis:
         first_advertised=0,
         overlaps=True,
     )
-    apis[ApiKey.FETCH] = Api(ApiKey.FETCH, (4, 18), _first(_fetch))
+    fast_fetch = cache(_fast_fetch)
+    apis[ApiKey.FETCH] = Api(
+        ApiKey.FETCH,
+        (4, 18),
+        _first(lambda: _fetch(fast_fetch().learn)),
+        handle_frame=_first(lambda: fast_fetch().handle),
+    )
     apis[ApiKey.API_VERSIONS] = Api(ApiKey.API_VERSIONS, (0, 4), _first(lambda: _versions(apis)))
     return apis
 
@@ -152,11 +159,17 @@ def _fast_produce() -> Any:
     return FastProduce()
 
 
-def _fetch() -> Handler:
+def _fast_fetch() -> Any:
+    from riverlog.kafka.fast_fetch import FastFetch
+
+    return FastFetch()
+
+
+def _fetch(learn: Any) -> Handler:
     from riverlog.kafka.fetch_sessions import FetchSessions
     from riverlog.kafka.handlers import fetch
 
-    return fetch.handler(FetchSessions())
+    return fetch.handler(FetchSessions(), learn)
 
 
 def _versions(apis: Apis) -> Handler:

@@ -17,15 +17,16 @@ from riverlog.kafka.apart import answer_apart
 from riverlog.kafka.apis import SLOW, Answer, Apis
 from riverlog.kafka.budget import Budget
 from riverlog.kafka.flushing import Flushing
-from riverlog.kafka.later import HangUp, Later
-from riverlog.kafka.replies import Callers, Reply
+from riverlog.kafka.later import HangUp, Later, Parked
+from riverlog.kafka.replies import Callers, Replies, Reply
 from riverlog.kafka.ride import Ride
+from riverlog.kafka.sending import Sending
 from riverlog.kafka.turns import Pace
 from riverlog.protocol.api_keys import ApiKey
 from riverlog.protocol.error_codes import ErrorCode
 from riverlog.protocol.frames import FrameSplitter
 from riverlog.protocol.headers import START_BYTES, read_start, response_header
-from riverlog.protocol.wire import Buffer, WireError
+from riverlog.protocol.wire import WireError
 from riverlog.runtime.logs import get
 
 if TYPE_CHECKING:
@@ -63,14 +64,13 @@ class Connection(asyncio.Protocol):
         self._produced: bytes | None = None
         self._frames = FrameSplitter(limits.frame_bytes_max)
         self._unstarted: deque[bytes] = deque()
-        self._replies: deque[Reply] = deque()
+        self._replies = Replies()
         self._callers = Callers(broker, advertised, budget.fetch_bytes_max)
         self._is_reading = True
         self._is_writable = True
         self._is_finishing = False
         self._is_lost = False
         self._flush_is_due = False
-        self._ready_bytes = 0
         self.has_asked = True
         self.idle_since_ms = 0
 
@@ -80,6 +80,7 @@ class Connection(asyncio.Protocol):
         # A socket's transport is one, though other loops' are not derived from it.
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self._loop = asyncio.get_running_loop()
+        self._sending = Sending(self._transport, self, self._budget.pieces)
         self._pace = Pace(self._budget.turns, self._loop, self.start_and_flush)
         peer = transport.get_extra_info("peername")
         self._callers.client_host = str(peer[0]) if isinstance(peer, tuple) else ""
@@ -113,8 +114,7 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_writable = False
-        unread_bytes = self._transport.get_write_buffer_size()
-        for slow in self._budget.unread.note(self, unread_bytes):
+        for slow in self._budget.unread.note(self, self._sending.unsent_bytes):
             self._budget.log.warning("replies dropped that were not read", slow.host)
             slow.abort()
         self._read_or_not()
@@ -134,14 +134,8 @@ class Connection(asyncio.Protocol):
         self._budget.dismiss(self._callers.client_host)
         self._budget.unread.forget(self)
         self._budget.bytes_held -= self._frames.held_bytes
-        unanswered = sum(map(len, self._unstarted)) + sum(r.request_bytes for r in self._replies)
-        for reply in self._replies:
-            # What a producer sent is kept whether or not it still listens; only tasks of this
-            # connection itself end with it.
-            if reply.task is not None:
-                reply.task.cancel()
+        unanswered = sum(map(len, self._unstarted)) + self._replies.give_up()
         self._unstarted.clear()
-        self._replies.clear()
         self._budget.release(unanswered)
 
     # What the listener calls.
@@ -167,7 +161,7 @@ class Connection(asyncio.Protocol):
     @property
     def has_unread(self) -> bool:
         """Whether its client has not read all that was sent to it."""
-        return self._transport.get_write_buffer_size() > 0
+        return self._sending.unsent_bytes > 0
 
     def abort(self) -> None:
         """Closes at once."""
@@ -181,7 +175,7 @@ class Connection(asyncio.Protocol):
             frame = self._unstarted[0]
             if not self._pace.may_start(frame):
                 break
-            ready_bytes = self._ready_bytes
+            ready_bytes = self._replies.ready_bytes
             try:
                 if not self._start(frame):
                     break
@@ -191,8 +185,8 @@ class Connection(asyncio.Protocol):
             except Exception as failure:  # noqa: BLE001  # the one place that may, besides tasks
                 self._broken(failure)
                 return
-            self._pace.started(frame, self._ready_bytes - ready_bytes)
-            if self._ready_bytes > FLUSH_BYTES:
+            self._pace.started(frame, self._replies.ready_bytes - ready_bytes)
+            if self._replies.ready_bytes > FLUSH_BYTES:
                 self._flush()
         self._read_or_not()
 
@@ -203,8 +197,9 @@ class Connection(asyncio.Protocol):
         """
         key, version, correlation_id = read_start(frame)
         api = self._apis.get(key)
-        if self._replies and not self._replies[-1].is_done:
-            if api is None or not (api.overlaps and self._replies[-1].is_overlapping):
+        last = self._replies.last
+        if last is not None and not last.is_done:
+            if api is None or not (api.overlaps and last.is_overlapping):
                 return False
             if len(self._replies) >= self._limits.requests_in_flight_max:
                 return False
@@ -225,12 +220,12 @@ class Connection(asyncio.Protocol):
         reply = Reply(len(frame), header, response_codec)
         reply.is_overlapping = api.overlaps
         self._unstarted.popleft()
-        self._replies.append(reply)
+        self._replies.add(reply)
         self._produced = None
         if api.handle_frame is not None:
             answer = api.handle_frame(frame, position, caller.context)
             if answer is not SLOW:
-                self._produced = frame
+                self._produced = frame if key == ApiKey.PRODUCE else None
                 self._await(reply, answer)
                 return True
         self._await(reply, api.handle(request_codec.decode(frame, position), caller.context))
@@ -239,19 +234,21 @@ class Connection(asyncio.Protocol):
     def _await(self, reply: Reply, answer: Answer) -> None:
         if isinstance(answer, Later):
             if answer.is_done:
-                self._complete(reply, answer.answer)
+                self._replies.complete(reply, answer.answer)
             else:
                 answer.tell(partial(self._told, reply))
-            return
-        if isinstance(answer, Coroutine):
+        elif isinstance(answer, Parked):
+            reply.pending = answer
+            answer.tell(self._flush_soon)
+        elif isinstance(answer, Coroutine):
             # One task per waiting request of this connection, ended with it in connection_lost.
-            reply.task = self._loop.create_task(answer)
-            reply.task.add_done_callback(partial(self._answered, reply))
-            return
-        self._complete(reply, answer)
+            reply.pending = self._loop.create_task(answer)
+            reply.pending.add_done_callback(partial(self._answered, reply))
+        else:
+            self._replies.complete(reply, answer)
 
     def _answered(self, reply: Reply, done: asyncio.Task[Any]) -> None:
-        reply.task = None
+        reply.pending = None
         if self._is_lost:
             if not done.cancelled():
                 done.exception()
@@ -260,22 +257,26 @@ class Connection(asyncio.Protocol):
         if failure is not None:
             self._broken(failure)
             return
-        self._told(reply, done.result())
+        answer = done.result()
+        if isinstance(answer, Parked):
+            self._await(reply, answer)
+        else:
+            self._told(reply, answer)
 
     def _told(self, reply: Reply, answer: Any) -> None:
         if self._is_lost:
             return
         try:
-            self._complete(reply, answer)
+            self._replies.complete(reply, answer)
         except Exception as failure:  # noqa: BLE001  # whoever tells has others to tell
             self._broken(failure)
             return
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
         if not self._flush_is_due:
             self._flush_is_due = True
             self._flushing.add(self)
-
-    def _complete(self, reply: Reply, answer: Any) -> None:
-        self._ready_bytes += reply.complete(answer)
 
     # The express lane.
 
@@ -297,7 +298,7 @@ class Connection(asyncio.Protocol):
         if is_waiting:
             self._ride_reply = Reply(0, b"", None)
             self._ride_reply.is_overlapping = True
-            self._replies.append(self._ride_reply)
+            self._replies.add(self._ride_reply)
         self._read_or_not()
         if rest:
             self.data_received(rest)
@@ -322,10 +323,12 @@ class Connection(asyncio.Protocol):
         assert codecs is not None
         reply = Reply(len(frame), header, codecs[1])
         self._unstarted.popleft()
-        self._replies.append(reply)
+        self._replies.add(reply)
         from riverlog.kafka.handlers import api_versions
 
-        self._complete(reply, api_versions.response(self._apis, ErrorCode.UNSUPPORTED_VERSION))
+        self._replies.complete(
+            reply, api_versions.response(self._apis, ErrorCode.UNSUPPORTED_VERSION)
+        )
 
     # Replies.
 
@@ -334,6 +337,11 @@ class Connection(asyncio.Protocol):
         self._flush_is_due = False
         if self._is_lost:
             return
+        try:
+            self._replies.look_again()
+        except Exception as failure:  # noqa: BLE001  # as in `_told`
+            self._broken(failure)
+            return
         self._flush()
         if self._unstarted:
             self._start_requests()
@@ -341,24 +349,16 @@ class Connection(asyncio.Protocol):
 
     def _flush(self) -> None:
         """Writes every reply whose turn has come, in one piece."""
-        replies = self._replies
-        if not replies or not replies[0].is_done:
+        ready = self._replies.take_ready()
+        if ready is None:
             return
-        parts: list[Buffer] = []
-        answered_bytes = 0
-        while replies and replies[0].is_done:
-            reply = replies.popleft()
-            answered_bytes += reply.request_bytes
-            if reply.parts is not None:
-                parts += reply.parts
+        parts, answered_bytes = ready
         if parts and not self._transport.is_closing():
-            self._transport.write(b"".join(parts))
-        if not replies:
-            self._ready_bytes = 0
+            self._sending.send(parts)
         self._budget.release(answered_bytes)
         if self._is_finishing:
             self._close_when_finished()
-        elif self._produced is not None and not replies:
+        elif self._produced is not None and not self._replies:
             self._get_on(self._produced)
 
     # Reading, or not.
@@ -380,7 +380,7 @@ class Connection(asyncio.Protocol):
 
     def _close_when_finished(self) -> None:
         if self._is_finishing and not self._replies and not self._unstarted:
-            self._transport.close()
+            self._sending.close()
 
     # Ends.
 
@@ -391,7 +391,7 @@ class Connection(asyncio.Protocol):
         for frame in self._unstarted:
             self._budget.release(len(frame))
         self._unstarted.clear()
-        self._transport.close()
+        self._sending.close()
 
     def _broken(self, failure: BaseException) -> None:
         """A handler failed: our own mistake. The client sees a lost connection and retries."""

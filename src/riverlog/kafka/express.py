@@ -222,10 +222,13 @@ class Express:
         self._budget.turns.note_brief(now_s)
         groups, backs = self._native.turn()
         self._is_in_turn = True
+        self._broker.gather()
         try:
             self._take(groups, backs)
         finally:
             self._is_in_turn = False
+            # Only now, so that those whose batches are durable at once are answered at once.
+            self._broker.commit_soon()
 
     def _take(self, groups: list[Group], backs: list[Back]) -> None:
         try:
@@ -243,7 +246,6 @@ class Express:
         if self._budget.holds_too_much and self._held_bytes:
             for number in list(self._passengers):
                 self.leave(number)
-        self._broker.commit_soon()
 
     def _append(self, group: Group) -> None:
         partition = self._partitions[group.partition]

@@ -43,3 +43,44 @@ class Later:
         self.is_done = True
         if self._told is not None:
             self._told(answer)
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more; what it waits for happens all the same."""
+        self._told = None
+
+
+class Parked:
+    """A request that is looked at again whenever something has happened, until it has an answer.
+
+    Whoever waits is only told to look, and does so when everything else that happened with it is
+    done: what came together is answered together.
+    """
+
+    __slots__ = ("_leave", "_look", "_woken")
+
+    def __init__(self, look: Callable[[], Any], leave: Callable[[], None]) -> None:
+        """`look` gives the answer, None while there is none; `leave` is called when it is over."""
+        self._look = look
+        self._leave = leave
+        self._woken: Callable[[], None] | None = None
+
+    def tell(self, woken: Callable[[], None]) -> None:
+        """Calls `woken` whenever it is time to `look`."""
+        self._woken = woken
+
+    def wake(self) -> None:
+        """Something has happened."""
+        if self._woken is not None:
+            self._woken()
+
+    def look(self) -> Any:
+        """The answer, with which the wait is over; or None as long as there is none."""
+        answer = self._look()
+        if answer is not None:
+            self.cancel()
+        return answer
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more."""
+        self._woken = None
+        self._leave()

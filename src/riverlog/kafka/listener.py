@@ -59,7 +59,8 @@ class Listener:
         self._budget = Budget(limits)
         self._flushing = Flushing()
         self._lanes = Lanes(broker, limits, self._budget, self._flushing, is_wanted=has_express)
-        broker.on_committed(self._flushing.flush)
+        broker.on_committed(self._flushing.expect, self._flushing.flush)
+        broker.opening.rest_s = self._budget.opening_rest_s
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
         self.address = listen

@@ -38,8 +38,8 @@ class GroupCommit:
     """Runs rounds for as long as anything is dirty; belongs to one event loop.
 
     What becomes dirty while a round runs waits for the next one. Everything that was read from
-    all sockets in one turn of the loop shares a round. `after_round` is called when everyone has
-    been told how a round ended.
+    all sockets in one turn of the loop shares a round. `before_telling` is called when a round
+    has ended, and `after_round` when everyone has been told how.
 
     A lone partition syncs its own file. Of several, those with little to keep share one sync of
     the journal.
@@ -48,11 +48,14 @@ class GroupCommit:
     def __init__(self, syncer: Syncer, journal: Journal | None = None) -> None:
         self._syncer = syncer
         self._journal = journal
+        self.before_telling: list[Callable[[], None]] = []
         self.after_round: list[Callable[[], None]] = []
         self._dirty: dict[int, Committed] = {}
         self._lone: Committed | None = None
         self._is_running = False
         self._is_due = False
+        self._is_gathering = False
+        self._is_scheduled = False
         self._idle: asyncio.Future[None] | None = None
 
     def request(self, partition: Committed) -> bool:
@@ -64,16 +67,29 @@ class GroupCommit:
         if self._is_running or self._is_due:
             return False
         self._is_due = True
-        asyncio.get_running_loop().call_soon(self._begin_round)
+        if not self._is_gathering:
+            self._schedule()
         return partition is self._lone
+
+    def gather(self) -> None:
+        """Schedules nothing before `begin_if_quiet`, which has to follow in this very callback.
+
+        A round that is begun there leaves no empty turn of the loop behind.
+        """
+        self._is_gathering = True
 
     def begin_if_quiet(self) -> None:
         """Begins a round that is due at once when nothing else could still join it in this turn.
 
         A lone publisher is answered a turn of the loop earlier for it.
         """
-        if self._is_due and is_last_of_turn(asyncio.get_running_loop(), own=1):
+        self._is_gathering = False
+        if not self._is_due:
+            return
+        if is_last_of_turn(asyncio.get_running_loop(), own=int(self._is_scheduled)):
             self._begin_round()
+        else:
+            self._schedule()
 
     def forget(self, partition: Committed) -> None:
         """Leaves out a partition that is gone."""
@@ -86,6 +102,15 @@ class GroupCommit:
         while self._dirty or self._is_running:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._begin_scheduled)
+
+    def _begin_scheduled(self) -> None:
+        self._is_scheduled = False
+        self._begin_round()
 
     def _begin_round(self) -> None:
         self._is_due = False
@@ -101,13 +126,17 @@ class GroupCommit:
 
         def finished(outcomes: list[Outcome]) -> None:
             self._is_running = False
-            for ended, outcome in zip(tell, outcomes, strict=True):
-                ended(outcome)
-            for callback in self.after_round:
+            for callback in self.before_telling:
                 callback()
+            try:
+                for ended, outcome in zip(tell, outcomes, strict=True):
+                    ended(outcome)
+            finally:
+                for callback in self.after_round:
+                    callback()
             if self._dirty and not self._is_due:
                 self._is_due = True
-                asyncio.get_running_loop().call_soon(self._begin_round)
+                self._schedule()
             self._tell_idle()
 
         self._syncer.run([job for job, _ in begun], finished, is_awaited=is_awaited)

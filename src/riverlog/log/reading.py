@@ -187,7 +187,7 @@ class Reader:
         position = segment.index.position_before(offset)
         while (position := segment.past_hole(position)) < end:
             stop = segment.end_of_stretch(position, end)
-            data = memoryview(file.read(position, min(bytes_max + INTERVAL_BYTES, stop - position)))
+            data = memoryview(file.read(position, _needed(segment, position, bytes_max, stop)))
             at = 0
             while at + _PLACE.size <= len(data):
                 base_offset, length, last_delta = _PLACE.unpack_from(data, at)
@@ -310,6 +310,17 @@ class Reader:
         if seal is not None:
             content = seal._replace(hash_so_far=segment.hash_so_far).to_bytes()
             write_small_file(self._disk, segment.beside(SEAL_SUFFIX), content)
+
+
+def _needed(segment: Segment, position: int, bytes_max: int, stop: int) -> int:
+    """How much to read for all batches from `position` on that fit, if the first one does."""
+    limit = position + bytes_max + INTERVAL_BYTES
+    if stop <= limit:
+        return stop - position
+    # Of the batches that begin before the limit, those behind the last one that the index knows
+    # begin within an interval of it; and where one fits, the next one begins before the limit.
+    known = max(segment.index.boundary_before(limit), position)
+    return min(known + INTERVAL_BYTES, limit) - position
 
 
 def _shortened(segment: Segment) -> OSError:

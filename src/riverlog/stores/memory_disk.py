@@ -208,6 +208,9 @@ class MemoryFile:
         if len(data):
             content.write(position, data)
 
+    def write_out(self) -> None:
+        """There is nothing behind this memory."""
+
     def sync(self) -> None:
         self._opened()
 

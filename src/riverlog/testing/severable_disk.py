@@ -89,6 +89,9 @@ class SeverableFile:
         self._disk.reached()
         self._file.write(position, *parts)
 
+    def write_out(self) -> None:
+        self._file.write_out()
+
     def sync(self) -> None:
         self._disk.reached()
         self._file.sync()

@@ -204,6 +204,9 @@ class SimulatedFile:
         if fitting < len(data):
             raise failure(errno.ENOSPC, self._path)
 
+    def write_out(self) -> None:
+        """Nothing is different after it: without a sync, any part may survive or not."""
+
     def sync(self) -> None:
         effect = self._begin(Op.SYNC)
         if effect is not None and effect.is_error:

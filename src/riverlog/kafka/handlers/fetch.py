@@ -19,6 +19,8 @@ from riverlog.kafka.apis import Answer, Context, Handler
 from riverlog.kafka.epoch_ends import end_of
 from riverlog.kafka.errors import ANSWERABLE, code_of
 from riverlog.kafka.fetch_sessions import FetchSessions, Wanted, refusal
+from riverlog.kafka.later import Parked
+from riverlog.kafka.parking import park
 from riverlog.log.epochs import NO_EPOCH
 from riverlog.log.errors import OffsetOutOfRange
 from riverlog.log.partition import Partition
@@ -32,11 +34,12 @@ from riverlog.protocol.messages.fetch import (
 from riverlog.protocol.wire import Buffer
 from riverlog.runtime.chance import new_session_id
 
-_READ_COMMITTED = 1
+READ_COMMITTED = 1
+TOPIC_IDS_FROM = 13
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """One partition of a request, and its log or the reason why there is none."""
 
     wanted: Wanted
@@ -47,12 +50,16 @@ class _Asked(NamedTuple):
 _Reply = Callable[[Sequence[PartitionData]], FetchResponse]
 
 
-def handler(sessions: FetchSessions) -> Handler:
-    """Answers with sessions of its own."""
+Learn = Callable[[FetchRequest, Partition, int], None]
+
+
+def handler(sessions: FetchSessions, learn: Learn | None = None) -> Handler:
+    """Answers with sessions of its own. `learn` is told of requests for one partition that there
+    is, with the version: they are likely to come again."""
 
     def handle(request: FetchRequest, context: Context) -> Answer:
         broker = context.broker
-        uses_ids = context.version >= 13
+        uses_ids = context.version >= TOPIC_IDS_FROM
         now_ms = broker.clock.monotonic_ms()
         fetch = sessions.begin(request, uses_ids=uses_ids, now_ms=now_ms)
         if isinstance(fetch, ErrorCode):
@@ -70,15 +77,14 @@ def handler(sessions: FetchSessions) -> Handler:
         checks = _begin_checks(asked)
         if checks:
             return _check_and_wait(request, asked, reply, context, checks)
-        answers, is_enough = _read(request, asked, context)
-        if is_enough or request.max_wait_ms <= 0:
-            return reply(answers)
-        return _wait(request, asked, reply, context)
+        if learn is not None and len(asked) == 1 and (log := asked[0].log) is not None:
+            learn(request, log, context.version)
+        return _answer_or_wait(request, asked, reply, context)
 
     return handle
 
 
-def _begin_checks(asked: list[_Asked]) -> list[asyncio.Future[None]]:
+def _begin_checks(asked: list[Asked]) -> list[asyncio.Future[None]]:
     """Segments that were not read since the start are checked first, out of the loop's way."""
     checks = []
     for one in asked:
@@ -94,30 +100,36 @@ def _begin_checks(asked: list[_Asked]) -> list[asyncio.Future[None]]:
 
 async def _check_and_wait(
     request: FetchRequest,
-    asked: list[_Asked],
+    asked: list[Asked],
     reply: _Reply,
     context: Context,
     checks: list[asyncio.Future[None]],
-) -> FetchResponse:
+) -> FetchResponse | Parked:
     await asyncio.gather(*checks, return_exceptions=True)
+    return _answer_or_wait(request, asked, reply, context)
+
+
+def _answer_or_wait(
+    request: FetchRequest, asked: list[Asked], reply: _Reply, context: Context
+) -> FetchResponse | Parked:
     answers, is_enough = _read(request, asked, context)
     if is_enough or request.max_wait_ms <= 0:
         return reply(answers)
-    return await _wait(request, asked, reply, context)
+    return _wait(request, asked, reply, context)
 
 
-def _look_up(wanted: Wanted, context: Context) -> _Asked:
+def _look_up(wanted: Wanted, context: Context) -> Asked:
     broker, key = context.broker, wanted.topic
     try:
         topic = broker.topic_by_id(key) if isinstance(key, bytes) else broker.topic(key)
         log = broker.led_partition(topic, wanted.index, wanted.leader_epoch)
     except ANSWERABLE as error:
-        return _Asked(wanted, None, code_of(error))
-    return _Asked(wanted, log, ErrorCode.NONE)
+        return Asked(wanted, None, code_of(error))
+    return Asked(wanted, log, ErrorCode.NONE)
 
 
 def _read(
-    request: FetchRequest, asked: list[_Asked], context: Context
+    request: FetchRequest, asked: list[Asked], context: Context
 ) -> tuple[list[PartitionData], bool]:
     """What there is now, and whether it is enough to answer."""
     left = room = min(request.max_bytes, context.fetch_bytes_max())
@@ -127,7 +139,7 @@ def _read(
     for one in asked:
         bytes_max = min(one.wanted.bytes_max, left)
         # The first batch may exceed every limit, or a consumer would never get past it.
-        answer = _read_partition(request, one, bytes_max if found_bytes else max(bytes_max, 1))
+        answer = read_partition(request, one, bytes_max if found_bytes else max(bytes_max, 1))
         if answer.records is not None:
             found_bytes += len(answer.records)
             left -= len(answer.records)
@@ -138,7 +150,8 @@ def _read(
     return answers, has_news or is_enough or not asked
 
 
-def _read_partition(request: FetchRequest, asked: _Asked, bytes_max: int) -> PartitionData:
+def read_partition(request: FetchRequest, asked: Asked, bytes_max: int) -> PartitionData:
+    """What there is of one partition, at most so much of it, or why there is nothing."""
     log, wanted = asked.log, asked.wanted
     if log is None:
         return _failed(wanted.index, asked.error)
@@ -153,7 +166,7 @@ def _read_partition(request: FetchRequest, asked: _Asked, bytes_max: int) -> Par
             records = log.read(wanted.offset, bytes_max)
     except ANSWERABLE as error:
         return _failed(wanted.index, code_of(error))
-    is_told_of_aborted = request.isolation_level == _READ_COMMITTED and diverging is None
+    is_told_of_aborted = request.isolation_level == READ_COMMITTED and diverging is None
     return PartitionData(
         partition_index=wanted.index,
         high_watermark=log.high_watermark,
@@ -185,25 +198,14 @@ def _failed(index: int, code: ErrorCode) -> PartitionData:
     )
 
 
-async def _wait(
-    request: FetchRequest, asked: list[_Asked], reply: _Reply, context: Context
-) -> FetchResponse:
+def _wait(request: FetchRequest, asked: list[Asked], reply: _Reply, context: Context) -> Parked:
     """Answers when enough has arrived, the time is up, or the broker stops."""
-    loop = asyncio.get_running_loop()
+
+    def look(is_late: bool) -> FetchResponse | None:
+        answers, is_enough = _read(request, asked, context)
+        if is_enough or is_late or context.broker.is_stopping:
+            return reply(answers)
+        return None
+
     logs = {one.log for one in asked if one.log is not None}
-    more = asyncio.Event()
-    timer = loop.call_later(request.max_wait_ms / 1000, more.set)
-    for log in logs:
-        log.waiting.watch(more.set)
-    try:
-        while True:
-            await more.wait()
-            more.clear()
-            is_late = loop.time() >= timer.when()
-            answers, is_enough = _read(request, asked, context)
-            if is_enough or is_late or context.broker.is_stopping:
-                return reply(answers)
-    finally:
-        timer.cancel()
-        for log in logs:
-            log.waiting.unwatch(more.set)
+    return park(logs, request.max_wait_ms, look)
