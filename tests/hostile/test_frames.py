@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from riverlog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.hostile.scene import Scene, frame_of
+from tests.hostile.scene import Scene, frame_of, wait_for
 
 LORISES = 50
 STARTED_BYTES = 1 << 20
@@ -70,6 +70,7 @@ def test_requests_that_come_byte_by_byte_are_held_cheaply_and_answered(scene: Sc
 
 def test_requests_that_are_never_finished_cost_what_was_sent_of_them(scene: Scene) -> None:
     with scene.attack() as bystander:
+        before = scene.sockets()
         for _ in range(5):
             clients = [scene.connect() for _ in range(20)]
             for client in clients:
@@ -77,6 +78,8 @@ def test_requests_that_are_never_finished_cost_what_was_sent_of_them(scene: Scen
             bystander.wait_for_more()
             for client in clients:
                 client.close()
+            # What those held is free before others come.
+            wait_for(lambda: scene.sockets() <= before)
 
 
 def test_a_connection_that_breaks_within_a_frame_leaves_nothing_behind(scene: Scene) -> None:
