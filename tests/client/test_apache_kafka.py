@@ -1,6 +1,7 @@
 """The client against Apache Kafka itself: nothing in it depends on who the broker is."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +14,8 @@ from riverlog.client.sync_client import Client
 from tests.conformance.apache_kafka.kafka_node import shared_node
 
 pytestmark = pytest.mark.client("java")
+
+HEARD_S_MAX = 20
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,18 @@ def topic(kafka: Client) -> str:
     name = f"t-{uuid4().hex}"
     kafka.topics.create(name, partitions=3, configs={"retention.ms": "1000000000"})
     return name
+
+
+def configs(kafka: Client, topic: str) -> dict[str, str | None]:
+    return {each.name: each.value for each in kafka.topics.configs(topic)}
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Waits until its broker has heard of what its controller has answered already."""
+    deadline = time.monotonic() + HEARD_S_MAX
+    while not is_so():
+        assert time.monotonic() < deadline, "it has not come to that in time"
+        time.sleep(0.05)
 
 
 def test_records_come_back_as_they_were_published(kafka: Client, topic: str) -> None:
@@ -61,15 +76,17 @@ def test_records_come_back_as_they_were_published(kafka: Client, topic: str) -> 
 def test_topics_are_described_and_changed(kafka: Client, topic: str) -> None:
     assert len(kafka.topics.describe(topic).partitions) == 3
     kafka.topics.add_partitions(topic, 4)
-    kafka.topics.set_configs(topic, {"retention.ms": "5", "cleanup.policy": "compact"})
-    configs = {each.name: each.value for each in kafka.topics.configs(topic)}
-    assert (configs["retention.ms"], configs["cleanup.policy"]) == ("5", "compact")
+    wanted = {"retention.ms": "5", "cleanup.policy": "compact"}
+    kafka.topics.set_configs(topic, wanted)
+    eventually(lambda: wanted.items() <= configs(kafka, topic).items())
+    eventually(lambda: len(kafka.topics.describe(topic).partitions) == 4)
     assert kafka.topics.offsets(topic) == {0: 0, 1: 0, 2: 0, 3: 0}
     with pytest.raises(TopicExists):
         kafka.topics.create(topic)
     with pytest.raises(InvalidArgument):
         kafka.topics.create("no/name")
     kafka.topics.delete(topic)
+    eventually(lambda: all(each.name != topic for each in kafka.topics.list()))
     with pytest.raises(UnknownTopic):
         kafka.subscribe(topic)
 
