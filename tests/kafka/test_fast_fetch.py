@@ -236,3 +236,22 @@ async def test_questions_are_forgotten_when_there_are_too_many_or_their_topic_is
     ways.ordinary(asking(broker, 0, bytes_max=7), 11)
     assert ways.short(gone, 11) is SLOW
     assert len(ways.fast) == 1
+
+
+async def test_more_than_there_is_room_for_is_not_waited_for() -> None:
+    ways = Ways(await broker_with(3))
+    request = asking(ways.broker, 0, max_wait_ms=60_000, min_bytes=1 << 20)
+    ordinary = ways.ordinary(request, 12, room=400)
+    answer = ways.short(request, 12, room=400)
+    assert isinstance(answer, Encoded)
+    assert sent(answer, 12) == sent(ordinary, 12)
+
+
+async def test_a_topic_of_the_same_name_is_another_one() -> None:
+    ways = Ways(await broker_with(3))
+    request = asking(ways.broker, 0)
+    ways.ordinary(request, 12)
+    assert isinstance(ways.short(request, 12), Encoded)
+    await ways.broker.delete_topic(ways.broker.topic("t").topic_id)
+    await ways.broker.create_topic("t", 1, {})
+    assert ways.short(request, 12) is SLOW

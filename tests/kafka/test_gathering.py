@@ -62,6 +62,17 @@ async def test_what_the_transport_still_has_to_send_goes_first() -> None:
         assert await received(theirs, len(wanted)) == wanted
 
 
+async def test_room_that_has_come_since_is_for_what_waits_longer() -> None:
+    async with connected() as (transport, theirs):
+        transport.write(LARGE)
+        # The socket could take more now; the transport has not had a turn to see it.
+        begun = theirs.recv(1 << 20)
+        assert transport.get_write_buffer_size()
+        write_gathered(transport, [b"<", LARGE, b">"])
+        wanted = LARGE + b"<" + LARGE + b">"
+        assert begun + await received(theirs, len(wanted) - len(begun)) == wanted
+
+
 async def test_a_client_that_is_gone_ends_the_connection_as_ever() -> None:
     lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
 
