@@ -1,8 +1,17 @@
-"""Where a client wants a partition's copies, checked against what there is: one broker."""
+"""How many partitions a client wants, and where: checked against what there is, one broker."""
 
 from collections.abc import Sequence
 
+from riverlog.broker.errors import PolicyViolation
 from riverlog.kafka.errors import InvalidReplicaAssignment
+
+# By one request, as with Kafka.
+ADDED_MAX = 10_000
+
+
+def too_many() -> PolicyViolation:
+    """Why a request that adds more than `ADDED_MAX` partitions is refused, in Kafka's words."""
+    return PolicyViolation("Excessively large number of partitions per request.")
 
 
 def check_replicas(broker_ids: Sequence[int], node_id: int) -> None:

@@ -35,10 +35,10 @@ def unsettled(broker: Broker, topics: Iterable[AskedTopic]) -> list[asyncio.Futu
     for topic in topics:
         for asked in topic.partitions:
             try:
-                waiting = broker.partition(broker.topic(topic.name), asked.partition_index)
+                partition = broker.partition(broker.topic(topic.name), asked.partition_index)
             except ANSWERABLE:
                 continue
-            settled = waiting.settled()
+            settled = partition.settled()
             if settled is not None:
                 found.append(settled)
     return found

@@ -235,7 +235,7 @@ class Partition:
         found = memoryview(b"")
         if offset < end and self._segments:
             found = self._reader.read(offset, bytes_max, end, self._end.visible_bytes)
-        # What is still being written may fill the gap's place; then the reader asks again.
+        # As long as anything is under way, who asks again soon finds it, or the gap before it.
         if not found and offset < end == self.next_offset:
             return memoryview(build_gap(offset, end, self.epochs.latest))
         return found

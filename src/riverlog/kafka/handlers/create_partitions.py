@@ -12,7 +12,6 @@
 import asyncio
 from collections import Counter
 
-from riverlog.broker.errors import PolicyViolation
 from riverlog.cluster.topics import NoSuchTopic
 from riverlog.kafka.apis import Context
 from riverlog.kafka.errors import (
@@ -22,15 +21,13 @@ from riverlog.kafka.errors import (
     code_of,
     message_of,
 )
-from riverlog.kafka.placement import check_replicas
+from riverlog.kafka.placement import ADDED_MAX, check_replicas, too_many
 from riverlog.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-
-ADDED_MAX = 10_000
 
 
 async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
@@ -63,7 +60,7 @@ class _Room:
 
     def take(self, count: int) -> None:
         if count > self._left:
-            raise PolicyViolation("Excessively large number of partitions per request.")
+            raise too_many()
         self._left -= count
 
 

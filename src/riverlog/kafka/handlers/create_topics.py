@@ -14,7 +14,7 @@ import asyncio
 from collections import Counter
 
 from riverlog.broker.configs_in_effect import in_effect
-from riverlog.broker.errors import InvalidConfig, PolicyViolation
+from riverlog.broker.errors import InvalidConfig
 from riverlog.cluster.topics import InvalidPartitionCount
 from riverlog.kafka.apis import Context
 from riverlog.kafka.config_entries import SOURCES
@@ -26,7 +26,7 @@ from riverlog.kafka.errors import (
     code_of,
     message_of,
 )
-from riverlog.kafka.placement import check_replicas
+from riverlog.kafka.placement import ADDED_MAX, check_replicas, too_many
 from riverlog.log.settings import LogSettings
 from riverlog.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -41,8 +41,6 @@ from riverlog.protocol.schema import ZERO_UUID
 _DEFAULT = -1
 _REPLICATION_FACTOR = 1
 
-PARTITIONS_MAX = 10_000
-
 # The settings in replies, by those that topics of a request have of their own.
 Told = dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]]
 
@@ -56,8 +54,8 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
         if count > 1
     ]
     topics = [topic for topic in asked if mentions[topic.name] == 1]
-    if sum(max(_wanted_count(topic, context), 0) for topic in topics) > PARTITIONS_MAX:
-        excess = PolicyViolation("Excessively large number of partitions per request.")
+    if sum(max(_wanted_count(topic, context), 0) for topic in topics) > ADDED_MAX:
+        excess = too_many()
         return CreateTopicsResponse(
             topics=[*(_refused(topic.name, excess) for topic in topics), *repeated]
         )
