@@ -133,3 +133,19 @@ async def test_a_group_asked_for_everything_and_for_a_part_tells_everything(
     (group,) = response.groups
     (told,) = group.topics
     assert [(p.partition_index, p.committed_offset) for p in told.partitions] == [(1, 7)]
+
+
+async def test_a_group_named_twice_tells_what_was_asked_in_either_place() -> None:
+    groups = [
+        OffsetFetchRequestGroup(
+            group_id=GROUP,
+            topics=[OffsetFetchRequestTopics(name="orders", partition_indexes=[index])],
+        )
+        for index in (1, 0)
+    ]
+    async with serving() as running:
+        await with_offsets(running)
+        response = await running.ask(OffsetFetchRequest(groups=groups), 9)
+    (group,) = response.groups
+    (topic,) = group.topics
+    assert [(p.partition_index, p.committed_offset) for p in topic.partitions] == [(1, 7), (0, -1)]
